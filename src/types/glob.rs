@@ -1,0 +1,1 @@
+//! Patterns as `KEYS` and `SCAN MATCH` take them.
