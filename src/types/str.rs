@@ -5,6 +5,16 @@
 pub struct Str(Vec<u8>);
 
 impl Str {
+    /// Stub.
+    pub fn new(s: &[u8]) -> Self {
+        Self(s.to_vec())
+    }
+
+    /// Stub.
+    pub fn to_bytes(&self) -> crate::Bytes {
+        crate::Bytes::copy_from(&self.0)
+    }
+
     /// Number of elements.
     pub fn len(&self) -> usize {
         self.0.len()

@@ -1,0 +1,157 @@
+//! [`KeySpec`]: where a command's keys stand in its arguments, in the terms of Redis 7.0.
+
+use smallvec::SmallVec;
+
+use super::flags::KeyFlags;
+use crate::types::number::parse_i64;
+
+/// Where a search for keys begins.
+#[derive(Clone, Copy, Debug)]
+pub enum Begin {
+    /// At this word.
+    Index(i32),
+    /// After this word, searched from a position (negative: backwards from the end).
+    Keyword(&'static str, i32),
+    /// Cannot be told.
+    Unknown,
+}
+
+/// Which words from there on are keys.
+#[derive(Clone, Copy, Debug)]
+pub enum Find {
+    /// Every `step`th word up to `last` (relative to the beginning; negative: to the end of the
+    /// line). `limit` above 1: only that fraction of what is left.
+    Range { last: i32, step: i32, limit: i32 },
+    /// As many as the word at `count` says, from `first` on, every `step`th.
+    KeyNum { count: i32, first: i32, step: i32 },
+    /// Cannot be told.
+    Unknown,
+}
+
+/// Where some of a command's keys stand and what is done with them.
+#[derive(Clone, Copy, Debug)]
+pub struct KeySpec {
+    /// Where the search begins.
+    pub begin: Begin,
+    /// Which words are keys.
+    pub find: Find,
+    /// What is done with them.
+    pub flags: KeyFlags,
+    /// A remark that COMMAND INFO shows.
+    pub notes: &'static str,
+}
+
+impl KeySpec {
+    /// One key, at a fixed word.
+    pub const fn at(index: i32, flags: KeyFlags) -> Self {
+        Self::range(index, 0, 1, flags)
+    }
+
+    /// Keys from word `first` on, every `step`th, up to `last` relative to it (negative: counted
+    /// from the end of the line).
+    pub const fn range(first: i32, last: i32, step: i32, flags: KeyFlags) -> Self {
+        let find = Find::Range { last, step, limit: 0 };
+        Self { begin: Begin::Index(first), find, flags, notes: "" }
+    }
+
+    /// A count of keys at word `index`, and the keys behind it.
+    pub const fn counted(index: i32, flags: KeyFlags) -> Self {
+        let find = Find::KeyNum { count: 0, first: 1, step: 1 };
+        Self { begin: Begin::Index(index), find, flags, notes: "" }
+    }
+
+    /// With a remark.
+    #[must_use]
+    pub const fn notes(mut self, notes: &'static str) -> Self {
+        self.notes = notes;
+        self
+    }
+
+    /// Whether clients cannot find the keys by a first, a last and a step.
+    pub fn is_movable(&self) -> bool {
+        !matches!((self.begin, self.find), (Begin::Index(_), Find::Range { .. }))
+            || self.flags.has(KeyFlags::INCOMPLETE)
+    }
+
+    /// Adds the positions of the keys in `argv`. `None` when they cannot be told.
+    pub(super) fn find(
+        &self,
+        argv: &[&[u8]],
+        found: &mut SmallVec<[(usize, KeyFlags); 4]>,
+    ) -> Option<()> {
+        let words = argv.len();
+        let begin = match self.begin {
+            Begin::Index(index) => index as usize,
+            Begin::Keyword(word, from) => match keyword(argv, word, from) {
+                Some(at) => at + 1,
+                None => return Some(()),
+            },
+            Begin::Unknown => return None,
+        };
+        let (first, last, step) = match self.find {
+            Find::Range { last, step, limit } => {
+                let last = if last >= 0 {
+                    begin + last as usize
+                } else if limit <= 1 {
+                    words.checked_sub(last.unsigned_abs() as usize)?
+                } else {
+                    begin + (words.checked_sub(begin)? / limit as usize).checked_sub(1)?
+                };
+                (begin, last, step as usize)
+            }
+            Find::KeyNum { count, first, step } => {
+                let number = parse_i64(argv.get(begin + count as usize)?)?;
+                let number = usize::try_from(number).ok().filter(|n| *n > 0 && *n < words)?;
+                let first = begin + first as usize;
+                (first, first + (number - 1) * step as usize, step as usize)
+            }
+            Find::Unknown => return None,
+        };
+        if last >= words {
+            return None;
+        }
+        found.extend((first..=last).step_by(step).map(|at| (at, self.flags)));
+        Some(())
+    }
+}
+
+fn keyword(argv: &[&[u8]], word: &str, from: i32) -> Option<usize> {
+    let is = |&at: &usize| argv[at].eq_ignore_ascii_case(word.as_bytes());
+    if from >= 0 {
+        (from as usize..argv.len()).find(is)
+    } else {
+        let start = argv.len().checked_sub(from.unsigned_abs() as usize)?;
+        (0..=start).rev().find(is)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn positions(spec: KeySpec, line: &str) -> Option<Vec<usize>> {
+        let argv: Vec<&[u8]> = line.split(' ').map(str::as_bytes).collect();
+        let mut found = SmallVec::new();
+        spec.find(&argv, &mut found)?;
+        Some(found.iter().map(|(at, _)| *at).collect())
+    }
+
+    #[test]
+    fn keys_are_found_where_redis_finds_them() {
+        let rw = KeyFlags::RW;
+        assert_eq!(positions(KeySpec::at(1, rw), "GET a"), Some(vec![1]));
+        assert_eq!(positions(KeySpec::range(1, -1, 2, rw), "MSET a 1 b 2"), Some(vec![1, 3]));
+        assert_eq!(positions(KeySpec::counted(2, rw), "ZUNIONSTORE d 2 a b"), Some(vec![3, 4]));
+        assert_eq!(positions(KeySpec::counted(1, rw), "SINTERCARD 3 a b"), None);
+        assert_eq!(positions(KeySpec::counted(1, rw), "SINTERCARD x a b"), None);
+        assert_eq!(positions(KeySpec::counted(1, rw), "SINTERCARD 0 a b"), None);
+        let streams = KeySpec {
+            begin: Begin::Keyword("STREAMS", 1),
+            find: Find::Range { last: -1, step: 1, limit: 2 },
+            flags: KeyFlags::RO,
+            notes: "",
+        };
+        assert_eq!(positions(streams, "XREAD COUNT 1 streams a b 0 0"), Some(vec![4, 5]));
+        assert_eq!(positions(streams, "XREAD COUNT 1"), Some(vec![]));
+    }
+}

@@ -1,0 +1,195 @@
+//! The keyspace, and the only code that changes it.
+//!
+//! Keys are spread over shards by their hash; each shard is one struct (the tables of the 16
+//! databases, the watchers) behind one lock. Dispatch reads from a command's row which keys it
+//! touches and how, [`Keyspace::lock`] takes the locks of their shards in ascending order, and the
+//! handler works on the [`Db`] it gets until that is dropped. So every command and every
+//! transaction is atomic, commands on different shards run in parallel, and nothing deadlocks.
+//!
+//! Here and nowhere else: lazy and active expiry, the type check, WATCH, removal of emptied
+//! collections.
+//!
+//! Invariants: a key's shard depends on the key alone, never on the database; no key holds an
+//! empty collection; a key whose deadline has passed is never shown; whatever changes a key raises
+//! the flags of its watchers.
+
+mod object;
+mod scan;
+mod table;
+mod view;
+mod watch;
+
+use std::hash::BuildHasher;
+
+use foldhash::fast::FixedState;
+use parking_lot::{RwLock, RwLockReadGuard, RwLockWriteGuard};
+use smallvec::SmallVec;
+
+pub use object::{Kind, Object};
+pub use scan::DbStats;
+pub use view::{Db, Expire};
+pub use watch::WatchFlag;
+
+use crate::env::Env;
+use crate::types::Limits;
+use table::Table;
+use watch::Watchers;
+
+/// How many databases SELECT can choose from, as a Redis server by default.
+pub const DATABASES: usize = 16;
+
+/// How many shards a keyspace has: enough that the threads of a large machine seldom meet.
+const SHARDS: usize = 32;
+
+/// All keys of one engine.
+#[derive(Debug)]
+pub struct Keyspace {
+    shards: Box<[RwLock<Shard>]>,
+    hasher: FixedState,
+    limits: RwLock<Limits>,
+}
+
+#[derive(Debug, Default)]
+struct Shard {
+    /// As many as have been used so far.
+    dbs: Vec<Table>,
+    watchers: Watchers,
+}
+
+impl Shard {
+    #[inline]
+    fn table(&self, db: usize) -> Option<&Table> {
+        self.dbs.get(db)
+    }
+
+    #[inline]
+    fn table_mut(&mut self, db: usize) -> &mut Table {
+        if self.dbs.len() <= db {
+            self.dbs.resize_with(db + 1, Table::default);
+        }
+        &mut self.dbs[db]
+    }
+}
+
+/// What a command may do with a key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Access {
+    /// Reads only: the lock is shared.
+    Read,
+    /// Changes: the lock is exclusive.
+    Write,
+}
+
+/// Which shards to lock.
+#[derive(Debug)]
+pub enum Scope<'a> {
+    /// None: the command touches no key.
+    Nothing,
+    /// Those of these keys.
+    Keys(&'a [(&'a [u8], Access)]),
+    /// All: the command's keys cannot be told beforehand.
+    All(Access),
+}
+
+#[derive(Debug)]
+enum Guard<'k> {
+    Read(RwLockReadGuard<'k, Shard>),
+    Write(RwLockWriteGuard<'k, Shard>),
+}
+
+/// Locked shards, ascending.
+type Guards<'k> = SmallVec<[(u32, Guard<'k>); 2]>;
+
+impl Keyspace {
+    /// An empty keyspace. Its hash seed comes from `env`, so that SCAN order is the same in every
+    /// run with the same seed, and cannot be guessed otherwise.
+    pub fn new(env: &Env) -> Self {
+        Self {
+            shards: (0..SHARDS).map(|_| RwLock::default()).collect(),
+            hasher: FixedState::with_seed(env.random()),
+            limits: RwLock::new(Limits::default()),
+        }
+    }
+
+    /// The thresholds between packed and large collections.
+    pub fn limits(&self) -> Limits {
+        *self.limits.read()
+    }
+
+    /// Changes the thresholds; existing collections keep their form, as in Redis.
+    pub fn set_limits(&self, limits: Limits) {
+        *self.limits.write() = limits;
+    }
+
+    #[inline]
+    fn hash(&self, key: &[u8]) -> (u32, u32) {
+        let hash = self.hasher.hash_one(key);
+        ((hash >> 32) as u32 % SHARDS as u32, hash as u32)
+    }
+
+    /// Locks what `scope` names and gives a view of database `index` at time `now_ms`.
+    pub fn lock(&self, scope: &Scope<'_>, index: usize, now_ms: i64) -> Db<'_> {
+        let mut guards = Guards::new();
+        match scope {
+            Scope::Nothing => {}
+            Scope::Keys([(key, access)]) => {
+                let shard = self.hash(key).0;
+                guards.push((shard, self.guard(shard, *access)));
+            }
+            Scope::Keys(keys) => {
+                let mut wanted: SmallVec<[(u32, Access); 8]> =
+                    keys.iter().map(|(key, access)| (self.hash(key).0, *access)).collect();
+                // A shard wanted both ways is locked exclusively: Write sorts first.
+                wanted.sort_unstable_by(|a, b| a.0.cmp(&b.0).then(b.1.cmp(&a.1)));
+                wanted.dedup_by_key(|w| w.0);
+                guards.extend(wanted.into_iter().map(|(s, a)| (s, self.guard(s, a))));
+            }
+            Scope::All(access) => {
+                guards.extend((0..SHARDS as u32).map(|s| (s, self.guard(s, *access))));
+            }
+        }
+        Db::new(self, guards, index, now_ms)
+    }
+
+    fn guard(&self, shard: u32, access: Access) -> Guard<'_> {
+        let lock = &self.shards[shard as usize];
+        match access {
+            Access::Read => Guard::Read(lock.read()),
+            Access::Write => Guard::Write(lock.write()),
+        }
+    }
+
+    /// Removes up to `most` keys whose deadline has passed, of all databases; says how many.
+    pub fn expire(&self, now_ms: i64, most: usize) -> usize {
+        let mut removed = 0;
+        for shard in 0..SHARDS as u32 {
+            let mut guards = Guards::new();
+            guards.push((shard, self.guard(shard, Access::Write)));
+            let mut db = Db::new(self, guards, 0, now_ms);
+            for index in 0..DATABASES {
+                db.select(index);
+                removed += db.expire_due(shard, most.saturating_sub(removed));
+            }
+        }
+        removed
+    }
+
+    /// The earliest deadline of any key, in milliseconds since the epoch.
+    pub fn next_deadline(&self) -> Option<i64> {
+        let earliest =
+            |shard: &RwLock<Shard>| shard.read().dbs.iter().filter_map(Table::next_deadline).min();
+        self.shards.iter().filter_map(earliest).min()
+    }
+
+    /// Keys under WATCH at present.
+    pub fn watched_keys(&self) -> usize {
+        self.shards.iter().map(|s| s.read().watchers.len()).sum()
+    }
+
+    #[doc(hidden)]
+    pub fn check_invariants(&self) {
+        for shard in &self.shards {
+            shard.read().dbs.iter().for_each(Table::check_invariants);
+        }
+    }
+}

@@ -1,0 +1,81 @@
+//! From a row and its arguments to the reply: which locks, which handler.
+
+use smallvec::SmallVec;
+
+use super::Shared;
+use crate::commands::{Cx, Flags, KeyFlags, Run, Spec};
+use crate::db::{Access, Scope};
+use crate::error::WireError;
+use crate::resp::{Protocol, Value};
+
+/// The keys of a command line, with what is done to each.
+pub(super) type Keys<'a> = SmallVec<[(&'a [u8], Access); 4]>;
+
+/// Runs a command that needs no session.
+#[inline]
+pub(super) fn run(
+    shared: &Shared,
+    spec: &'static Spec,
+    argv: &[&[u8]],
+    db: usize,
+    protocol: Protocol,
+) -> Value {
+    if !spec.accepts(argv.len()) {
+        return Value::Error(spec.arity_error());
+    }
+    let handler = match spec.run {
+        Run::Data(handler) | Run::Plain(handler) => handler,
+        _ => return Value::Error(needs_session(spec)),
+    };
+    let mut keys = Keys::new();
+    let known = collect_keys(spec, argv, &mut keys);
+    let scope = if known { Scope::Keys(&keys) } else { whole(spec) };
+    let mut cx = context(shared, &scope, db, protocol);
+    handler(&mut cx, argv).into()
+}
+
+/// Locks `scope` and makes the context of a call. The time is read once the locks are held, so
+/// that of two commands on a key the later never has the earlier time.
+#[inline]
+pub(super) fn context<'k>(
+    shared: &'k Shared,
+    scope: &Scope<'_>,
+    db: usize,
+    protocol: Protocol,
+) -> Cx<'k> {
+    let mut db = shared.keyspace.lock(scope, db, 0);
+    let now = shared.env.now();
+    db.set_now(now.as_millis());
+    Cx { db, env: &shared.env, now, protocol }
+}
+
+/// All shards, as this command needs them; or none.
+pub(super) fn whole(spec: &Spec) -> Scope<'static> {
+    match spec.run {
+        Run::Data(_) | Run::Server(_) if spec.is(Flags::READONLY) => Scope::All(Access::Read),
+        Run::Data(_) | Run::Server(_) => Scope::All(Access::Write),
+        _ => Scope::Nothing,
+    }
+}
+
+/// Adds the keys of a command line to `keys`; `false` when it must lock otherwise.
+#[inline]
+pub(super) fn collect_keys<'a>(
+    spec: &'static Spec,
+    argv: &[&'a [u8]],
+    keys: &mut Keys<'a>,
+) -> bool {
+    if spec.keys.is_empty() || !matches!(spec.run, Run::Data(_)) {
+        return false;
+    }
+    let Some(positions) = spec.key_positions(argv) else { return false };
+    let access = |flags: KeyFlags| {
+        if flags.has(KeyFlags::RO) { Access::Read } else { Access::Write }
+    };
+    keys.extend(positions.into_iter().map(|(at, flags)| (argv[at], access(flags))));
+    true
+}
+
+fn needs_session(spec: &Spec) -> WireError {
+    WireError::new(format!("ERR '{}' needs a session", spec.lower_name()))
+}

@@ -1,0 +1,123 @@
+//! The engine: a Redis 7.0 in this process.
+//!
+//! [`Engine`] is a cheap handle that clones share; every [`Engine::new`] is alone. A [`Session`]
+//! is what a connection is to a server: it has a selected database, a protocol, a transaction
+//! queue and watched keys.
+//!
+//! Not here: bytes on a wire (see the server), typed calls (see the backend).
+
+mod dispatch;
+mod ops;
+mod session;
+mod transaction;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use dashmap::DashMap;
+
+pub use session::Session;
+
+use crate::bytes::Bytes;
+use crate::commands::Spec;
+use crate::db::Keyspace;
+use crate::env::{Env, Timestamp};
+use crate::resp::{Protocol, Value};
+
+/// A Redis 7.0 in this process. Clones are handles to the same one.
+///
+/// ```
+/// use stockroom::{Engine, resp::Value};
+///
+/// let engine = Engine::new();
+/// let mut session = engine.session();
+/// assert_eq!(session.call(&[b"SET", b"greeting", b"hello"]), Value::OK);
+/// assert_eq!(session.call(&[b"GET", b"greeting"]), Value::bulk("hello"));
+/// ```
+#[derive(Clone, Debug)]
+pub struct Engine {
+    shared: Arc<Shared>,
+}
+
+/// What all sessions of an engine share.
+#[derive(Debug)]
+pub(crate) struct Shared {
+    pub(crate) keyspace: Keyspace,
+    pub(crate) env: Env,
+    /// When the engine was made.
+    pub(crate) started: Timestamp,
+    /// The open sessions.
+    pub(crate) clients: DashMap<u64, Client>,
+    next_client: AtomicU64,
+    /// Commands that sessions have run, as they last reported.
+    pub(crate) commands: AtomicU64,
+}
+
+/// What others may see of a session.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Client {
+    pub(crate) name: Bytes,
+}
+
+impl Engine {
+    /// An empty engine on the machine's clock.
+    pub fn new() -> Self {
+        Self::with_env(Env::system())
+    }
+
+    /// An empty engine that takes time and randomness from `env`. With a manual clock everything
+    /// that depends on time follows it.
+    pub fn with_env(env: Env) -> Self {
+        let shared = Shared {
+            keyspace: Keyspace::new(&env),
+            started: env.now(),
+            env,
+            clients: DashMap::new(),
+            next_client: AtomicU64::new(1),
+            commands: AtomicU64::new(0),
+        };
+        Self { shared: Arc::new(shared) }
+    }
+
+    /// Opens a session.
+    pub fn session(&self) -> Session {
+        let id = self.shared.next_client.fetch_add(1, Ordering::Relaxed);
+        Session::new(Arc::clone(&self.shared), id)
+    }
+
+    /// Runs a command on database 0 without a session. Only commands on data: what belongs to a
+    /// session is answered with an error.
+    #[inline]
+    pub fn run(&self, spec: &'static Spec, argv: &[&[u8]]) -> Value {
+        dispatch::run(&self.shared, spec, argv, 0, Protocol::Resp2)
+    }
+
+    /// Where this engine's time and randomness come from.
+    pub fn env(&self) -> &Env {
+        &self.shared.env
+    }
+
+    /// Removes up to `most` keys whose deadline has passed and says how many. Nobody can see such
+    /// keys, and writes remove some on their way; a server calls this now and then so that they
+    /// give their memory back when no writes come.
+    pub fn expire(&self, most: usize) -> usize {
+        self.shared.keyspace.expire(self.shared.env.now().as_millis(), most)
+    }
+
+    /// The earliest time at which a key expires by itself.
+    pub fn next_expiry(&self) -> Option<Timestamp> {
+        // A key lives through the millisecond of its deadline.
+        self.shared.keyspace.next_deadline().map(|ms| Timestamp::from_millis(ms.saturating_add(1)))
+    }
+
+    #[doc(hidden)]
+    pub fn check_invariants(&self) {
+        self.shared.keyspace.check_invariants();
+    }
+}
+
+impl Default for Engine {
+    fn default() -> Self {
+        Self::new()
+    }
+}

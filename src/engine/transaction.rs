@@ -1,0 +1,188 @@
+//! MULTI, EXEC, DISCARD, WATCH and UNWATCH.
+//!
+//! EXEC locks the union of its queue's keys and of the watched keys, looks at the watch flag under
+//! those locks, and runs the queue without giving them up: nobody sees half a transaction, and no
+//! change slips in between the look and the run.
+
+use std::sync::Arc;
+
+use super::dispatch::{self, Keys};
+use super::{Session, Shared, ops};
+use crate::bytes::Bytes;
+use crate::commands::{Cx, Flags, Reply, Run, Spec};
+use crate::db::{Access, Scope, WatchFlag};
+use crate::error::WireError;
+use crate::resp::Value;
+
+/// Commands between MULTI and EXEC.
+#[derive(Debug, Default)]
+pub(super) struct Queue {
+    commands: Vec<Queued>,
+    aborted: bool,
+}
+
+#[derive(Debug)]
+struct Queued {
+    spec: &'static Spec,
+    argv: Vec<Bytes>,
+}
+
+impl Queue {
+    pub(super) fn push(&mut self, spec: &'static Spec, argv: &[&[u8]]) {
+        // Once aborted it only waits for its end; keeping more would be a waste.
+        if !self.aborted {
+            let argv = argv.iter().map(|arg| Bytes::copy_from(arg)).collect();
+            self.commands.push(Queued { spec, argv });
+        }
+    }
+
+    pub(super) fn abort(&mut self) {
+        self.aborted = true;
+        self.commands.clear();
+    }
+
+    /// Commands queued so far.
+    pub(super) fn len(&self) -> usize {
+        self.commands.len()
+    }
+}
+
+/// The keys that a session watches.
+#[derive(Debug, Default)]
+pub(super) struct Watches {
+    flag: WatchFlag,
+    keys: Vec<(usize, Bytes)>,
+}
+
+impl Watches {
+    /// Whether a watched key has changed, or has expired and is still to be removed.
+    fn are_broken(&self, cx: &mut Cx<'_>) -> bool {
+        self.flag.is_raised()
+            || self.keys.iter().any(|(db, key)| {
+                cx.db.select(*db);
+                cx.db.is_expired(key)
+            })
+    }
+}
+
+impl Session {
+    pub(super) fn multi(&mut self) -> Reply {
+        if self.queue.is_some() {
+            return Err(WireError::fixed("ERR MULTI calls can not be nested"));
+        }
+        self.queue = Some(Queue::default());
+        Ok(Value::OK)
+    }
+
+    pub(super) fn discard(&mut self) -> Reply {
+        if self.queue.take().is_none() {
+            return Err(WireError::fixed("ERR DISCARD without MULTI"));
+        }
+        self.unwatch_all();
+        Ok(Value::OK)
+    }
+
+    pub(super) fn watch(&mut self, keys: &[&[u8]]) -> Reply {
+        if self.queue.is_some() {
+            return Err(WireError::fixed("ERR WATCH inside MULTI is not allowed"));
+        }
+        if !self.watches.flag.is_raised() {
+            let scope: Keys<'_> = keys.iter().map(|k| (*k, Access::Write)).collect();
+            let scope = Scope::Keys(&scope);
+            let mut cx = dispatch::context(&self.shared, &scope, self.db, self.protocol);
+            for key in keys {
+                cx.db.watch(key, &self.watches.flag);
+                self.watches.keys.push((self.db, Bytes::copy_from(key)));
+            }
+        }
+        Ok(Value::OK)
+    }
+
+    /// Gives up all watches.
+    pub(super) fn unwatch_all(&mut self) {
+        let watches = std::mem::take(&mut self.watches);
+        self.release(&watches);
+    }
+
+    fn release(&self, watches: &Watches) {
+        if watches.keys.is_empty() {
+            return;
+        }
+        let shared = Arc::clone(&self.shared);
+        let keys: Keys<'_> = watches.keys.iter().map(|(_, k)| (&**k, Access::Write)).collect();
+        let mut cx = dispatch::context(&shared, &Scope::Keys(&keys), 0, self.protocol);
+        for (db, key) in &watches.keys {
+            cx.db.select(*db);
+            cx.db.unwatch(key, &watches.flag);
+        }
+    }
+
+    pub(super) fn exec(&mut self) -> Reply {
+        let Some(queue) = self.queue.take() else {
+            return Err(WireError::fixed("ERR EXEC without MULTI"));
+        };
+        let reply = if queue.aborted {
+            Err(WireError::fixed("EXECABORT Transaction discarded because of previous errors."))
+        } else {
+            Ok(self.exec_queue(&queue.commands))
+        };
+        self.unwatch_all();
+        reply
+    }
+
+    /// Runs the queue if no watched key has changed. The watches are given up once its locks are.
+
+    fn exec_queue(&mut self, commands: &[Queued]) -> Value {
+        let shared = Arc::clone(&self.shared);
+        let mut cx = self.lock_queue(&shared, commands);
+        // Taken out, so that an UNWATCH in the queue finds nothing to lock.
+        let watches = std::mem::take(&mut self.watches);
+        if watches.are_broken(&mut cx) {
+            drop(cx);
+            self.release(&watches);
+            return Value::NilArray;
+        }
+        cx.db.select(self.db);
+        let run = |queued: &Queued| {
+            let argv: Vec<&[u8]> = queued.argv.iter().map(|arg| &**arg).collect();
+            let reply: Value = match queued.spec.run {
+                Run::Data(handler) | Run::Plain(handler) => handler(&mut cx, &argv),
+                Run::Session(op) | Run::Server(op) => ops::run(self, op, &mut cx, &argv),
+                Run::Container => Err(queued.spec.arity_error()),
+            }
+            .into();
+            cx.db.select(self.db);
+            cx.protocol = self.protocol;
+            reply
+        };
+        let replies = Value::Array(commands.iter().map(run).collect());
+        drop(cx);
+        self.release(&watches);
+        replies
+    }
+
+    /// Locks all that the queue touches, and the watched keys.
+    fn lock_queue<'k>(&self, shared: &'k Shared, commands: &[Queued]) -> Cx<'k> {
+        let lines: Vec<Vec<&[u8]>> =
+            commands.iter().map(|q| q.argv.iter().map(|arg| &**arg).collect()).collect();
+        let mut keys: Keys<'_> = Keys::new();
+        let mut all = None;
+        for (queued, argv) in commands.iter().zip(&lines) {
+            if !dispatch::collect_keys(queued.spec, argv, &mut keys)
+                && let Scope::All(access) = dispatch::whole(queued.spec)
+            {
+                all = all.max(Some(access));
+            }
+        }
+        keys.extend(self.watches.keys.iter().map(|(_, key)| (&**key, Access::Read)));
+        let scope = match all {
+            None => Scope::Keys(&keys),
+            // One lock must do for all: a key that is written makes it exclusive.
+            Some(Access::Read) if commands.iter().any(|q| q.spec.is(Flags::WRITE)) => {
+                Scope::All(Access::Write)
+            }
+            Some(access) => Scope::All(access),
+        };
+        dispatch::context(shared, &scope, self.db, self.protocol)
+    }
+}
