@@ -11,6 +11,7 @@ mod hash;
 mod limits;
 mod list;
 pub mod number;
+mod numeral;
 mod set;
 mod str;
 pub mod zset;

@@ -1,6 +1,246 @@
 //! Numbers as Redis reads and writes them.
+//!
+//! Which texts count as a number, and how a number is spelled in a reply, is visible to clients
+//! byte for byte, and neither is Rust's own rule: integers must be canonical, floats follow C's
+//! `strtod`, and doubles are printed as `%.17g`.
 
-/// Stub.
+use super::numeral::{Format, Numeral, hex_value, scan};
+
+const DOUBLE: Format = Format { bits: 53, min_exp: -1074, max_exp: 971 };
+
+/// Reads an integer in canonical form: no `+`, no leading zero, no space, within 64 bits.
+///
+/// ```
+/// use stockroom::types::number::parse_i64;
+/// assert_eq!(parse_i64(b"-12"), Some(-12));
+/// assert_eq!(parse_i64(b"012"), None);
+/// assert_eq!(parse_i64(b"-0"), None);
+/// ```
 pub fn parse_i64(text: &[u8]) -> Option<i64> {
-    std::str::from_utf8(text).ok()?.parse().ok()
+    let (negative, digits) = match text {
+        b"0" => return Some(0),
+        [b'-', digits @ ..] => (true, digits),
+        _ => (false, text),
+    };
+    if digits.len() > 19 || !matches!(digits.first(), Some(b'1'..=b'9')) {
+        return None;
+    }
+    let mut value = 0u64; // 19 digits cannot overflow it
+    for &d in digits {
+        if !d.is_ascii_digit() {
+            return None;
+        }
+        value = value * 10 + u64::from(d - b'0');
+    }
+    if negative { 0i64.checked_sub_unsigned(value) } else { i64::try_from(value).ok() }
+}
+
+/// Reads a double as Redis reads scores and other floats: all that C's `strtod` takes (decimal or
+/// hexadecimal, `inf`, `infinity`), but no NaN, no space, nothing left over, and nothing too large
+/// or too small for a double.
+///
+/// ```
+/// use stockroom::types::number::parse_f64;
+/// assert_eq!(parse_f64(b"1.5e3"), Some(1500.0));
+/// assert_eq!(parse_f64(b"-inf"), Some(f64::NEG_INFINITY));
+/// assert_eq!(parse_f64(b"0x1p-1"), Some(0.5));
+/// assert_eq!(parse_f64(b"1e400"), None);
+/// assert_eq!(parse_f64(b" 1"), None);
+/// ```
+pub fn parse_f64(text: &[u8]) -> Option<f64> {
+    if let Some(n) = parse_i64(text) {
+        return Some(n as f64); // rounds once, as reading the digits would
+    }
+    let (negative, numeral) = scan(text)?;
+    let magnitude = match numeral {
+        Numeral::Infinity => f64::INFINITY,
+        Numeral::Nan => return None,
+        Numeral::Decimal(digits) => {
+            let unsigned = text.strip_prefix(b"-").unwrap_or(text);
+            let value: f64 = std::str::from_utf8(unsigned).ok()?.parse().ok()?;
+            let lost = value == 0.0 && !digits.is_zero();
+            (value.is_finite() && !lost).then_some(value)?
+        }
+        Numeral::Hex(digits) => {
+            let (mantissa, exp, sticky) = hex_value(digits);
+            let (m, e) = DOUBLE.round(mantissa, exp, sticky)?;
+            (m != 0 || mantissa == 0).then(|| compose(m, e))?
+        }
+    };
+    Some(if negative { -magnitude } else { magnitude })
+}
+
+/// The double `m * 2^e` from what [`Format::round`] gave.
+fn compose(m: u64, e: i64) -> f64 {
+    if m >> 52 == 0 {
+        return f64::from_bits(m); // subnormal: the exponent field is zero
+    }
+    f64::from_bits(((e + 1075) as u64) << 52 | m & ((1 << 52) - 1))
+}
+
+/// Writes a double as `%.17g` does, with `inf`, `-inf` and `nan` for what is not finite: the form
+/// of every double in a RESP2 reply.
+///
+/// ```
+/// use stockroom::types::number::format_f64;
+/// assert_eq!(format_f64(0.1), "0.10000000000000001");
+/// assert_eq!(format_f64(1e17), "1e+17");
+/// assert_eq!(format_f64(-0.0), "-0");
+/// ```
+pub fn format_f64(value: f64) -> String {
+    if value.abs() < 1e17 && value.trunc() == value && (value != 0.0 || value.is_sign_positive()) {
+        return (value as i64).to_string();
+    }
+    if value.is_nan() {
+        return "nan".to_owned();
+    }
+    if value.is_infinite() {
+        return if value > 0.0 { "inf" } else { "-inf" }.to_owned();
+    }
+    let scientific = format!("{value:.16e}");
+    let (mantissa, exp) = scientific.split_once('e').unwrap_or((&scientific, "0"));
+    let exp: i32 = exp.parse().unwrap_or(0);
+    let (sign, mantissa) = mantissa.strip_prefix('-').map_or(("", mantissa), |m| ("-", m));
+    let digits: String = mantissa.chars().filter(char::is_ascii_digit).collect();
+    let digits = digits.trim_end_matches('0');
+    let (first, rest) = digits.split_at_checked(1).unwrap_or(("0", ""));
+    let point = if rest.is_empty() { "" } else { "." };
+    match exp {
+        ..-4 => format!("{sign}{first}{point}{rest}e-{:02}", -exp),
+        -4..0 => format!("{sign}0.{:0>width$}", digits, width = digits.len() + (-exp - 1) as usize),
+        0..17 => match digits.split_at_checked(exp as usize + 1) {
+            Some((int, "")) => format!("{sign}{int}"),
+            Some((int, frac)) => format!("{sign}{int}.{frac}"),
+            None => format!("{sign}{digits:0<width$}", width = exp as usize + 1),
+        },
+        17.. => format!("{sign}{first}{point}{rest}e+{exp:02}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn integers_are_read_only_in_canonical_form() {
+        for (text, value) in [
+            ("0", 0),
+            ("-1", -1),
+            ("9223372036854775807", i64::MAX),
+            ("-9223372036854775808", i64::MIN),
+        ] {
+            assert_eq!(parse_i64(text.as_bytes()), Some(value));
+        }
+        for text in [
+            "",
+            "-",
+            "+1",
+            "00",
+            "01",
+            "-0",
+            " 1",
+            "1 ",
+            "1.0",
+            "0x1",
+            "9223372036854775808",
+            "-9223372036854775809",
+            "99999999999999999999",
+            "1\0",
+        ] {
+            assert_eq!(parse_i64(text.as_bytes()), None, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn doubles_are_read_as_by_strtod() {
+        // Checked with ZADD and ZSCORE on Redis 7.0.15.
+        for (text, value) in [
+            ("inf", f64::INFINITY),
+            ("+Inf", f64::INFINITY),
+            ("-INFINITY", f64::NEG_INFINITY),
+            ("0x10", 16.0),
+            ("0x.8", 0.5),
+            ("0X1P+3", 8.0),
+            ("1.", 1.0),
+            (".5", 0.5),
+            ("1.e5", 1e5),
+            ("+7", 7.0),
+            ("007", 7.0),
+            ("1e-320", 1e-320),
+            ("0e400", 0.0),
+            ("0e99999999999999999999", 0.0),
+            ("0x1p-1074", 5e-324),
+            ("0x1.8p-1075", 5e-324),
+            ("0x1.fffffffffffff7ffffffffffffffffffffffffffp0", 1.999_999_999_999_999_8),
+            ("0x1.fffffffffffff8000000000000000000000000001p0", 2.0),
+        ] {
+            assert_eq!(parse_f64(text.as_bytes()), Some(value), "{text:?}");
+        }
+        assert!(parse_f64(b"-0").is_some_and(|z| z == 0.0 && z.is_sign_negative()));
+        for text in [
+            "",
+            "+",
+            "-",
+            ".",
+            "nan",
+            "-nan",
+            "nan(12)",
+            " 1",
+            "1 ",
+            "1e",
+            "1e+",
+            "0x",
+            "0x.p1",
+            "0x1p",
+            "0x1p-1075",
+            "0x1p-1080",
+            "0x1p1024",
+            "1e400",
+            "1e-400",
+            "infi",
+            "1\0",
+            "--1",
+            "1e99999999999999999999",
+            "1,5",
+        ] {
+            assert_eq!(parse_f64(text.as_bytes()), None, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn doubles_are_written_as_by_printf() {
+        for (value, text) in [
+            (0.0, "0"),
+            (-0.0, "-0"),
+            (3.0, "3"),
+            (-2.5, "-2.5"),
+            (0.1, "0.10000000000000001"),
+            (1e16, "10000000000000000"),
+            (1e17, "1e+17"),
+            (1.5e17, "1.5e+17"),
+            (123_456_789.123, "123456789.123"),
+            (1e-4, "0.0001"),
+            (1e-5, "1.0000000000000001e-05"),
+            (1e300, "1.0000000000000001e+300"),
+            (5e-324, "4.9406564584124654e-324"),
+            (1e100, "1e+100"),
+            (99_999_999_999_999_984.0, "99999999999999984"),
+            (f64::INFINITY, "inf"),
+            (f64::NEG_INFINITY, "-inf"),
+            (f64::NAN, "nan"),
+        ] {
+            assert_eq!(format_f64(value), text);
+        }
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn every_double_survives_writing_and_reading(bits: u64) {
+            let value = f64::from_bits(bits);
+            if !value.is_nan() {
+                let read = parse_f64(format_f64(value).as_bytes());
+                proptest::prop_assert_eq!(read.map(f64::to_bits), Some(bits));
+            }
+        }
+    }
 }
