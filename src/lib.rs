@@ -1,4 +1,38 @@
-//! stub
+//! Stockroom: for code that depends on Redis.
+//!
+//! - **An engine**: an in-memory store in this process whose replies no client can tell from a
+//!   real Redis 7.0. Offline, no server to start, one per test.
+//! - **A shop**: sessions, carts, caches, counters and logs, written once over a backend trait,
+//!   on the engine or on a real Redis.
+//!
+//! ```
+//! use stockroom::{Engine, resp::Value};
+//!
+//! let mut session = Engine::new().session();
+//! session.call(&[b"ZADD", b"board", b"7", b"ada"]);
+//! assert_eq!(session.call(&[b"ZSCORE", b"board", b"ada"]), Value::Double(7.0));
+//! ```
+//!
+//! # Layers
+//!
+//! Each may use those to its right, never those to its left; a test holds the arrows.
+//!
+//! ```text
+//! {cli, replay, server, shop} -> backend -> engine -> commands -> db -> types -> {resp, env, error, bytes}
+//! ```
+//!
+//! # Where is …
+//!
+//! | what | where |
+//! |---|---|
+//! | a command: its row and its handler | `commands`, one file per family |
+//! | the keyspace, expiry, WATCH | `db` |
+//! | a data structure | `types` |
+//! | the order of locks, MULTI/EXEC | `engine` |
+//! | typed commands, the real-Redis backend | `backend` |
+//! | a feature of the shop | `shop`, one file per feature |
+//! | the clock and randomness | `env` |
+
 pub mod bytes;
 pub mod commands;
 pub mod db;

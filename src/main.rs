@@ -1,1 +1,3 @@
+//! The `stockroom` program.
+
 fn main() {}

@@ -13,6 +13,7 @@ macro_rules! bits {
             $($(#[$bit_doc])* pub const $bit: Self = Self(1 << $n);)*
 
             /// Both sets together.
+            #[must_use]
             pub const fn or(self, other: Self) -> Self {
                 Self(self.0 | other.0)
             }

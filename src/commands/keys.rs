@@ -21,9 +21,23 @@ pub enum Begin {
 pub enum Find {
     /// Every `step`th word up to `last` (relative to the beginning; negative: to the end of the
     /// line). `limit` above 1: only that fraction of what is left.
-    Range { last: i32, step: i32, limit: i32 },
+    Range {
+        /// The last key, relative to the beginning, or from the end of the line when negative.
+        last: i32,
+        /// Words from one key to the next.
+        step: i32,
+        /// Above 1: keys are only the first of so many parts of what is left.
+        limit: i32,
+    },
     /// As many as the word at `count` says, from `first` on, every `step`th.
-    KeyNum { count: i32, first: i32, step: i32 },
+    KeyNum {
+        /// The word that says how many, relative to the beginning.
+        count: i32,
+        /// The first key, relative to the beginning.
+        first: i32,
+        /// Words from one key to the next.
+        step: i32,
+    },
     /// Cannot be told.
     Unknown,
 }

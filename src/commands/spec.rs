@@ -362,6 +362,9 @@ mod tests {
 
     #[test]
     fn arity_follows_from_the_grammar() {
+        const SUB: Spec = Spec::new("X|Y", Run::Container, Flags::NONE, &[Arg::NumKeys]);
+        const FIXED: Spec =
+            Spec::new("X", Run::Container, Flags::NONE, &[Arg::One(&[Arg::Key, Arg::Int])]);
         const SET: Spec = Spec::new(
             "X",
             Run::Container,
@@ -370,10 +373,7 @@ mod tests {
         );
         assert_eq!(SET.arity(), -3);
         assert!(!SET.accepts(2) && SET.accepts(3) && SET.accepts(9));
-        const SUB: Spec = Spec::new("X|Y", Run::Container, Flags::NONE, &[Arg::NumKeys]);
         assert_eq!(SUB.arity(), -4);
-        const FIXED: Spec =
-            Spec::new("X", Run::Container, Flags::NONE, &[Arg::One(&[Arg::Key, Arg::Int])]);
         assert_eq!(FIXED.arity(), 2);
     }
 }

@@ -23,9 +23,8 @@ pub(super) fn run(
     if !spec.accepts(argv.len()) {
         return Value::Error(spec.arity_error());
     }
-    let handler = match spec.run {
-        Run::Data(handler) | Run::Plain(handler) => handler,
-        _ => return Value::Error(needs_session(spec)),
+    let (Run::Data(handler) | Run::Plain(handler)) = spec.run else {
+        return Value::Error(needs_session(spec));
     };
     let mut keys = Keys::new();
     let known = collect_keys(spec, argv, &mut keys);

@@ -131,7 +131,6 @@ impl Session {
     }
 
     /// Runs the queue if no watched key has changed. The watches are given up once its locks are.
-
     fn exec_queue(&mut self, commands: &[Queued]) -> Value {
         let shared = Arc::clone(&self.shared);
         let mut cx = self.lock_queue(&shared, commands);
