@@ -6,12 +6,14 @@
 //! documented complexity. Which form is in use follows Redis's rules and its [`Limits`], since
 //! `OBJECT ENCODING` shows it.
 
+mod dense;
 pub mod glob;
 mod hash;
 mod limits;
 mod list;
 pub mod number;
 mod numeral;
+mod packed;
 mod set;
 mod str;
 pub mod zset;
@@ -19,6 +21,6 @@ pub mod zset;
 pub use hash::Hash;
 pub use limits::Limits;
 pub use list::List;
-pub use set::Set;
+pub use set::{Member, Set};
 pub use str::Str;
 pub use zset::Zset;
