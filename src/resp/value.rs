@@ -43,8 +43,8 @@ pub enum Value {
     Set(Vec<Value>),
     /// A message that answers no command: an array in RESP2.
     Push(Vec<Value>),
-    /// Text with a three-letter format: a bulk string in RESP2.
-    Verbatim(&'static str, Bytes),
+    /// Text with a three-letter format such as `txt`: a bulk string in RESP2.
+    Verbatim([u8; 3], Bytes),
     /// An integer beyond 64 bits, in decimal: a bulk string in RESP2.
     BigNumber(Bytes),
     /// An error.
