@@ -4,6 +4,8 @@
 //! byte for byte, and neither is Rust's own rule: integers must be canonical, floats follow C's
 //! `strtod`, and doubles are printed as `%.17g`.
 
+pub use crate::resp::double::format_f64;
+
 use super::numeral::{Format, Numeral, hex_value, scan};
 
 const DOUBLE: Format = Format { bits: 53, min_exp: -1074, max_exp: 971 };
@@ -76,45 +78,6 @@ fn compose(m: u64, e: i64) -> f64 {
         return f64::from_bits(m); // subnormal: the exponent field is zero
     }
     f64::from_bits(((e + 1075) as u64) << 52 | m & ((1 << 52) - 1))
-}
-
-/// Writes a double as `%.17g` does, with `inf`, `-inf` and `nan` for what is not finite: the form
-/// of every double in a RESP2 reply.
-///
-/// ```
-/// use stockroom::types::number::format_f64;
-/// assert_eq!(format_f64(0.1), "0.10000000000000001");
-/// assert_eq!(format_f64(1e17), "1e+17");
-/// assert_eq!(format_f64(-0.0), "-0");
-/// ```
-pub fn format_f64(value: f64) -> String {
-    if value.abs() < 1e17 && value.trunc() == value && (value != 0.0 || value.is_sign_positive()) {
-        return (value as i64).to_string();
-    }
-    if value.is_nan() {
-        return "nan".to_owned();
-    }
-    if value.is_infinite() {
-        return if value > 0.0 { "inf" } else { "-inf" }.to_owned();
-    }
-    let scientific = format!("{value:.16e}");
-    let (mantissa, exp) = scientific.split_once('e').unwrap_or((&scientific, "0"));
-    let exp: i32 = exp.parse().unwrap_or(0);
-    let (sign, mantissa) = mantissa.strip_prefix('-').map_or(("", mantissa), |m| ("-", m));
-    let digits: String = mantissa.chars().filter(char::is_ascii_digit).collect();
-    let digits = digits.trim_end_matches('0');
-    let (first, rest) = digits.split_at_checked(1).unwrap_or(("0", ""));
-    let point = if rest.is_empty() { "" } else { "." };
-    match exp {
-        ..-4 => format!("{sign}{first}{point}{rest}e-{:02}", -exp),
-        -4..0 => format!("{sign}0.{:0>width$}", digits, width = digits.len() + (-exp - 1) as usize),
-        0..17 => match digits.split_at_checked(exp as usize + 1) {
-            Some((int, "")) => format!("{sign}{int}"),
-            Some((int, frac)) => format!("{sign}{int}.{frac}"),
-            None => format!("{sign}{digits:0<width$}", width = exp as usize + 1),
-        },
-        17.. => format!("{sign}{first}{point}{rest}e+{exp:02}"),
-    }
 }
 
 #[cfg(test)]
