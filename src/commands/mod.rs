@@ -8,6 +8,7 @@
 mod cx;
 mod flags;
 mod keys;
+pub mod sample;
 mod spec;
 pub mod string;
 
