@@ -34,11 +34,15 @@
 //! | the clock and randomness | `env` |
 
 pub mod bytes;
+#[cfg(feature = "cli")]
+pub mod cli;
 pub mod commands;
 pub mod db;
 pub mod engine;
 pub mod env;
 pub mod error;
+#[cfg(feature = "cli")]
+pub mod replay;
 pub mod resp;
 pub mod types;
 

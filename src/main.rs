@@ -1,3 +1,5 @@
-//! The `stockroom` program.
+//! The `stockroom` program; see [`stockroom::cli`].
 
-fn main() {}
+fn main() -> std::process::ExitCode {
+    stockroom::cli::main()
+}

@@ -1,0 +1,4 @@
+//! Replays real traffic through the shop.
+
+pub mod generate;
+pub mod trace;
