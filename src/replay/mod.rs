@@ -1,4 +1,5 @@
 //! Replays real traffic through the shop.
 
 pub mod generate;
+pub mod report;
 pub mod trace;

@@ -40,7 +40,7 @@ pub(super) fn parse(line: &[u8]) -> Result<ShopEvent, Reason> {
 const TOO_MANY: Reason = "more than 5 columns";
 
 fn quoted(line: &[u8]) -> Result<ShopEvent, Reason> {
-    if line.iter().filter(|&&b| b == b'"').count() % 2 == 1 {
+    if line.iter().fold(false, |open, &b| open ^ (b == b'"')) {
         return Err("a quoted field does not end on its line");
     }
     let mut reader = csv::ReaderBuilder::new()

@@ -1,0 +1,85 @@
+use super::*;
+use crate::replay::trace::Trace;
+
+fn report() -> Report {
+    let csv =
+        "timestamp,visitorid,event,itemid,transactionid\n5000,a,view,i,\n1000,a,view,i,\nbad\n";
+    let mut trace = Trace::from_bytes("day.csv", csv.as_bytes().to_vec());
+    assert_eq!(trace.by_ref().filter_map(Result::ok).count(), 2);
+    Report {
+        backend: "memory".into(),
+        trace: trace.tally().clone(),
+        kinds: Kinds { views: 2, ..Kinds::default() },
+        visitors: Distinct { count: 1_000, or_more: false },
+        items: Distinct { count: 7, or_more: true },
+        sessions: 1,
+        pages: Pages { hits: 1, misses: 2, uncacheable: 0 },
+        most_viewed: vec![Viewed {
+            item: Bytes::from(&b"i\xff"[..]),
+            views: 2.0,
+            conversion: Conversion { looked: 8, bought: 1 },
+        }],
+        conversion: Conversion { looked: 4, bought: 1 },
+        busiest: vec![Slice {
+            counter: "views",
+            precision_s: 3600,
+            start: Timestamp::EPOCH,
+            count: 2,
+        }],
+        common_log: vec![Logged { severity: "error", message: "500 /".into(), count: 3 }],
+        maintenance: Some(Upkeep { rescales: 288, ..Upkeep::default() }),
+        commands: 20,
+        round_trips: 6,
+        elapsed: Duration::from_millis(4),
+        ..Report::default()
+    }
+}
+
+#[test]
+fn json_has_its_documented_fields() {
+    let json = report().to_json();
+    assert_eq!(json["events"]["total"], 2);
+    assert_eq!(json["trace"]["malformed"], 1);
+    assert_eq!(json["trace"]["first_malformed"][0]["line"], 4);
+    assert_eq!((&json["trace"]["late"], &json["trace"]["latest_by_ms"]), (&1.into(), &4000.into()));
+    assert_eq!(json["page_cache"]["hit_rate"], 1.0 / 3.0);
+    assert_eq!(json["most_viewed"][0]["item"], "i\\xff");
+    assert_eq!(json["most_viewed"][0]["conversion"]["rate"], 0.125);
+    assert_eq!(json["busiest"][0]["precision_s"], 3600);
+    assert_eq!(json["common_log"][0]["message"], "500 /");
+    assert_eq!(json["maintenance"]["rescales"], 288);
+    assert_eq!(json["events_per_second"], 500.0);
+    assert_eq!(Report::default().to_json()["page_cache"]["hit_rate"], serde_json::Value::Null);
+}
+
+#[test]
+fn text_names_every_number() {
+    let text = report().to_string();
+    for part in [
+        "memory\n",
+        "events       2: 2 views\n",
+        "from         1970-01-01 00:00:05 to 1970-01-01 00:00:05 UTC",
+        "visitors     1,000\n",
+        "items        more than 7\n",
+        "hit rate 33.3 %",
+        "25.0 %: 1 of 4 who looked bought",
+        "popularity halved 288 times",
+        "20 in 6 round trips",
+        "4.00 ms, 500 events a second",
+        "1 events, by up to 4.00 s",
+        "1 of 4 lines",
+        "i\\xff",
+        "12.5 %",
+        "500 /",
+        "day.csv:4: fewer than 5 columns: bad",
+    ] {
+        assert!(text.contains(part), "{part:?} is missing in\n{text}");
+    }
+    assert!(text.lines().all(|l| l.chars().count() <= 120), "{text}");
+}
+
+#[test]
+fn an_empty_report_prints_without_tables() {
+    let text = Report::default().to_string();
+    assert!(text.contains("events       0\n") && !text.contains("most viewed"), "{text}");
+}
