@@ -18,13 +18,16 @@ pub(super) struct Args {
     #[arg(long, default_value_t = Day::default().seed)]
     seed: u64,
     /// How many visitors come
-    #[arg(long, default_value_t = Day::default().visitors, value_parser = clap::value_parser!(u32).range(..=5_000_000))]
+    #[arg(long, default_value_t = Day::default().visitors)]
+    #[arg(value_parser = clap::value_parser!(u32).range(..=5_000_000))]
     visitors: u32,
     /// How many items the shop has
-    #[arg(long, default_value_t = Day::default().items, value_parser = clap::value_parser!(u32).range(1..=5_000_000))]
+    #[arg(long, default_value_t = Day::default().items)]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..=5_000_000))]
     items: u32,
     /// When the day begins, in seconds since 1970
-    #[arg(long, default_value_t = Day::default().start.as_secs(), value_parser = clap::value_parser!(i64).range(0..=253_402_000_000))]
+    #[arg(long, default_value_t = Day::default().start.as_secs())]
+    #[arg(value_parser = clap::value_parser!(i64).range(0..=253_402_000_000))]
     start: i64,
     /// Where to write; standard output by default
     #[arg(long, short, value_name = "FILE")]

@@ -1,9 +1,10 @@
 //! A made-up day of a shop, as an events CSV: what `examples/day.csv` is made of.
 //!
 //! Visitors arrive with the rhythm of a day, look at a few items, of which some are far more
-//! popular than others (the item of rank r is picked in proportion to 1/(r + 3)), come back to what they saw, put some into
-//! the cart, and some buy what is in it. All of it follows from the seed, in integers only, so the
-//! same [`Day`] is the same file on every machine and in every version.
+//! popular than others (the item of rank r is picked in proportion to 1/(r + 3)), come back to
+//! what they saw, put some into the cart, and some buy what is in it. All of it follows from the
+//! seed, in integers only, so the same [`Day`] is the same file on every machine and in every
+//! version.
 
 use std::io;
 

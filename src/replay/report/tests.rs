@@ -1,3 +1,5 @@
+//! Tests of the report: names in JSON, numbers in text.
+
 use super::*;
 use crate::replay::trace::Trace;
 

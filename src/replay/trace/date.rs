@@ -136,7 +136,10 @@ mod tests {
 
     proptest! {
         #[test]
-        fn every_second_reads_back_what_was_written(t in 0..=MAX_MS / 1000, zone in -1439_i64..1440) {
+        fn every_second_reads_back_what_was_written(
+            t in 0..=MAX_MS / 1000,
+            zone in -1439_i64..1440,
+        ) {
             let local = t + zone * 60;
             prop_assume!((0..=MAX_MS / 1000).contains(&local));
             let (y, mo, d, h, mi, s) = civil(Timestamp::from_secs(local));

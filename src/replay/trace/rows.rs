@@ -150,12 +150,16 @@ mod tests {
 
     proptest! {
         #[test]
-        fn splitting_by_hand_agrees_with_the_csv_crate(line in "[0-9]{1,3},[a-c]{0,2},(view|x),[a-c]{0,2}(,[0-9]?){0,3}") {
+        fn splitting_by_hand_agrees_with_the_csv_crate(
+            line in "[0-9]{1,3},[a-c]{0,2},(view|x),[a-c]{0,2}(,[0-9]?){0,3}",
+        ) {
             prop_assert_eq!(parse(line.as_bytes()).ok(), quoted(line.as_bytes()).ok());
         }
 
         #[test]
-        fn arbitrary_bytes_never_panic(line in prop::collection::vec(prop_oneof![any::<u8>(), Just(b'"'), Just(b',')], 0..60)) {
+        fn arbitrary_bytes_never_panic(
+            line in prop::collection::vec(prop_oneof![any::<u8>(), Just(b'"'), Just(b',')], 0..60),
+        ) {
             let _ = parse(&line);
             let _ = is_header(&line);
         }

@@ -1,4 +1,5 @@
-//! Opens the files of a trace: plain or gzip, told apart by their first bytes; `-` is standard input.
+//! Opens the files of a trace: plain or gzip, told apart by their first bytes; `-` is standard
+//! input.
 //!
 //! Compressed files are decoded as they are read, so a small file that unpacks to a huge one costs
 //! time but no memory. Concatenated gzip members, which log rotation makes, are one file.
@@ -13,7 +14,8 @@ use flate2::bufread::MultiGzDecoder;
 
 const BUFFER: usize = 64 * 1024;
 
-/// How many bytes have been read from the files so far, as they lie on disk. Clones share the count.
+/// How many bytes have been read from the files so far, as they lie on disk. Clones share the
+/// count.
 #[derive(Clone, Debug, Default)]
 pub struct Progress(Arc<AtomicU64>);
 

@@ -1,3 +1,5 @@
+//! Tests of whole traces: formats, gzip, malformed lines, bounds, time.
+
 use super::*;
 use flate2::{Compression, write::GzEncoder};
 use proptest::prelude::*;
@@ -195,11 +197,18 @@ proptest! {
         let (mut good, mut bad, mut blank) = (0, 0, 1);
         for (pick, noise) in picks {
             match pick {
-                0 => { content.extend_from_slice(b"7,v,view,i,\n"); good += 1; }
-                1 => { content.extend_from_slice(format!("7,v,buy,{noise}\n").as_bytes()); bad += 1; }
-                2 => { content.extend_from_slice(format!("\"{}\n", noise.replace('"', "")).as_bytes()); bad += 1; }
-                _ => { content.extend_from_slice(b" \n"); blank += 1; }
+                0 => good += 1,
+                1 | 2 => bad += 1,
+                _ => blank += 1,
             }
+            let line = match pick {
+                0 => "7,v,view,i,".to_owned(),
+                1 => format!("7,v,buy,{noise}"),
+                2 => format!("\"{}", noise.replace('"', "")),
+                _ => " ".to_owned(),
+            };
+            content.extend_from_slice(line.as_bytes());
+            content.push(b'\n');
         }
         let (_, error, tally) = read_bytes(content);
         prop_assert_eq!(error, None);
