@@ -19,9 +19,6 @@ mod table;
 mod view;
 mod watch;
 
-use std::hash::BuildHasher;
-
-use foldhash::fast::FixedState;
 use parking_lot::{RwLock, RwLockReadGuard, RwLockWriteGuard};
 use smallvec::SmallVec;
 
@@ -30,8 +27,8 @@ pub use scan::DbStats;
 pub use view::{Db, Expire};
 pub use watch::WatchFlag;
 
-use crate::env::Env;
 use crate::types::Limits;
+use crate::types::dense::hash_key;
 use table::Table;
 use watch::Watchers;
 
@@ -45,7 +42,6 @@ const SHARDS: usize = 32;
 #[derive(Debug)]
 pub struct Keyspace {
     shards: Box<[RwLock<Shard>]>,
-    hasher: FixedState,
     limits: RwLock<Limits>,
 }
 
@@ -69,6 +65,13 @@ impl Shard {
         }
         &mut self.dbs[db]
     }
+}
+
+/// A key's shard and its hash. The shard comes from bits that the tables use least.
+#[inline]
+fn locate(key: &[u8]) -> (u32, u64) {
+    let hash = hash_key(key);
+    ((hash >> 52) as u32 % SHARDS as u32, hash)
 }
 
 /// What a command may do with a key.
@@ -100,13 +103,17 @@ enum Guard<'k> {
 /// Locked shards, ascending.
 type Guards<'k> = SmallVec<[(u32, Guard<'k>); 2]>;
 
+impl Default for Keyspace {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
 impl Keyspace {
-    /// An empty keyspace. Its hash seed comes from `env`, so that SCAN order is the same in every
-    /// run with the same seed, and cannot be guessed otherwise.
-    pub fn new(env: &Env) -> Self {
+    /// An empty keyspace.
+    pub fn new() -> Self {
         Self {
             shards: (0..SHARDS).map(|_| RwLock::default()).collect(),
-            hasher: FixedState::with_seed(env.random()),
             limits: RwLock::new(Limits::default()),
         }
     }
@@ -121,24 +128,18 @@ impl Keyspace {
         *self.limits.write() = limits;
     }
 
-    #[inline]
-    fn hash(&self, key: &[u8]) -> (u32, u32) {
-        let hash = self.hasher.hash_one(key);
-        ((hash >> 32) as u32 % SHARDS as u32, hash as u32)
-    }
-
     /// Locks what `scope` names and gives a view of database `index` at time `now_ms`.
     pub fn lock(&self, scope: &Scope<'_>, index: usize, now_ms: i64) -> Db<'_> {
         let mut guards = Guards::new();
         match scope {
             Scope::Nothing => {}
             Scope::Keys([(key, access)]) => {
-                let shard = self.hash(key).0;
+                let shard = locate(key).0;
                 guards.push((shard, self.guard(shard, *access)));
             }
             Scope::Keys(keys) => {
                 let mut wanted: SmallVec<[(u32, Access); 8]> =
-                    keys.iter().map(|(key, access)| (self.hash(key).0, *access)).collect();
+                    keys.iter().map(|(key, access)| (locate(key).0, *access)).collect();
                 // A shard wanted both ways is locked exclusively: Write sorts first.
                 wanted.sort_unstable_by(|a, b| a.0.cmp(&b.0).then(b.1.cmp(&a.1)));
                 wanted.dedup_by_key(|w| w.0);

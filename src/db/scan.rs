@@ -4,7 +4,7 @@
 use super::object::Object;
 use super::table::Table;
 use super::view::Db;
-use super::{DATABASES, SHARDS};
+use super::{DATABASES, SHARDS, locate};
 use crate::bytes::Bytes;
 use crate::env::Env;
 
@@ -110,11 +110,11 @@ impl Db<'_> {
 
     /// Removes all keys of the selected database.
     pub fn flush(&mut self) {
-        let (keyspace, index) = (self.keyspace, self.index());
+        let index = self.index();
         for number in 0..SHARDS as u32 {
             let shard = self.shard_mut(number);
             let old = std::mem::take(shard.table_mut(index));
-            let held = |key: &[u8]| old.find(keyspace.hash(key).1, key).is_some();
+            let held = |key: &[u8]| old.find(locate(key).1, key).is_some();
             shard.watchers.touch_where(index, held);
         }
     }
@@ -134,14 +134,13 @@ impl Db<'_> {
         if a == b {
             return;
         }
-        let keyspace = self.keyspace;
         for number in 0..SHARDS as u32 {
             let shard = self.shard_mut(number);
             shard.table_mut(a.max(b));
             shard.dbs.swap(a, b);
             let (ta, tb) = (&shard.dbs[a], &shard.dbs[b]);
             let held = |key: &[u8]| {
-                let hash = keyspace.hash(key).1;
+                let hash = locate(key).1;
                 ta.find(hash, key).is_some() || tb.find(hash, key).is_some()
             };
             shard.watchers.touch_where(a, held);

@@ -1,22 +1,19 @@
 //! [`Table`]: the keys of one database in one shard.
 //!
-//! Entries stand in a dense vector beside an index of positions. That makes a random key O(1) and
-//! lets SCAN walk positions downwards: removal moves the last entry into the hole, so what moves is
-//! either seen again or still ahead.
+//! Entries stand in a [`Dense`] table, which makes a random key O(1) and lets SCAN walk positions
+//! downwards.
 //!
 //! Deadlines stand in a 4-ary heap that knows its entries and is known by them, so that setting and
 //! clearing one is O(log n) and the next due key is always at the top: expiry is exact, not sampled.
 //!
-//! Invariants: the index holds each position once; `entry.slot` and `heap[slot].entry` point at
-//! each other; no parent in the heap is later than its child. Not here: what "expired" means to a
+//! Invariants: `entry.slot` and `heap[slot].entry` point at each other; no parent in the heap is later than its child. Not here: what "expired" means to a
 //! client, WATCH, locks; see [`super::Db`].
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use hashbrown::HashTable;
-
 use super::object::Object;
 use crate::bytes::Bytes;
+use crate::types::dense::{Dense, Keyed};
 
 const NO_SLOT: u32 = u32::MAX;
 const ARITY: usize = 4;
@@ -25,10 +22,16 @@ const ARITY: usize = 4;
 pub(super) struct Entry {
     pub(super) key: Bytes,
     pub(super) object: Object,
-    hash: u32,
     slot: u32,
     /// Second of the last access, wrapping.
     accessed: AtomicU32,
+}
+
+impl Keyed for Entry {
+    #[inline]
+    fn key(&self) -> &[u8] {
+        &self.key
+    }
 }
 
 impl Entry {
@@ -60,14 +63,8 @@ struct Due {
 /// The keys of one database in one shard.
 #[derive(Debug, Default)]
 pub(super) struct Table {
-    entries: Vec<Entry>,
-    index: HashTable<u32>,
+    entries: Dense<Entry>,
     heap: Vec<Due>,
-}
-
-/// Spreads the 32 bits that an entry keeps over the 64 that the index wants.
-fn spread(hash: u32) -> u64 {
-    u64::from(hash) << 32 | u64::from(hash)
 }
 
 impl Table {
@@ -76,14 +73,11 @@ impl Table {
     }
 
     #[inline]
-    pub(super) fn find(&self, hash: u32, key: &[u8]) -> Option<usize> {
-        let same = |&i: &u32| {
-            let e = &self.entries[i as usize];
-            e.hash == hash && *e.key == *key
-        };
-        self.index.find(spread(hash), same).map(|&i| i as usize)
+    pub(super) fn find(&self, hash: u64, key: &[u8]) -> Option<usize> {
+        self.entries.find_hashed(hash, key)
     }
 
+    /// The entry at a position below [`len`](Self::len).
     #[inline]
     pub(super) fn entry(&self, at: usize) -> &Entry {
         &self.entries[at]
@@ -95,47 +89,26 @@ impl Table {
     }
 
     /// Adds a key that is not there, and says where it stands.
-    pub(super) fn insert(&mut self, hash: u32, key: Bytes, object: Object, now_ms: i64) -> usize {
-        let at = self.entries.len();
+    pub(super) fn insert(&mut self, key: Bytes, object: Object, now_ms: i64) -> usize {
         let accessed = AtomicU32::new(now_ms.div_euclid(1000) as u32);
-        self.entries.push(Entry { key, object, hash, slot: NO_SLOT, accessed });
-        let entries = &self.entries;
-        self.index.insert_unique(spread(hash), at as u32, |&i| spread(entries[i as usize].hash));
-        at
+        self.entries.push(Entry { key, object, slot: NO_SLOT, accessed });
+        self.entries.len() - 1
     }
 
     /// Takes out the entry at `at`; the last entry moves into its place.
-    pub(super) fn remove(&mut self, at: usize) -> (Entry, Option<i64>) {
+    pub(super) fn remove(&mut self, at: usize) -> Option<(Entry, Option<i64>)> {
         let deadline = self.deadline(at);
         self.set_deadline(at, None);
-        let hash = self.entries[at].hash;
-        if let Ok(found) = self.index.find_entry(spread(hash), |&i| i as usize == at) {
-            found.remove();
+        let entry = self.entries.swap_remove(at)?;
+        if let Some(moved) = self.entries.get(at)
+            && moved.slot != NO_SLOT
+        {
+            self.heap[moved.slot as usize].entry = at as u32;
         }
-        let last = self.entries.len() - 1;
-        if at != last {
-            let moved = &self.entries[last];
-            if moved.slot != NO_SLOT {
-                self.heap[moved.slot as usize].entry = at as u32;
-            }
-            if let Some(i) = self.index.find_mut(spread(moved.hash), |&i| i as usize == last) {
-                *i = at as u32;
-            }
-        }
-        let entry = self.entries.swap_remove(at);
-        self.shrink();
-        (entry, deadline)
-    }
-
-    /// Gives memory back when most of it is unused.
-    fn shrink(&mut self) {
-        let len = self.entries.len();
-        if self.entries.capacity() > 64 && len < self.entries.capacity() / 4 {
-            self.entries.shrink_to(len * 2);
-            let entries = &self.entries;
-            self.index.shrink_to(len * 2, |&i| spread(entries[i as usize].hash));
+        if self.heap.len() < self.heap.capacity() / 4 {
             self.heap.shrink_to(self.heap.len() * 2);
         }
+        Some((entry, deadline))
     }
 
     #[inline]
@@ -250,11 +223,9 @@ impl Table {
         self.entries[self.heap[b].entry as usize].slot = b as u32;
     }
 
-    #[doc(hidden)]
     pub(super) fn check_invariants(&self) {
-        assert_eq!(self.index.len(), self.entries.len(), "index and entries differ in number");
+        self.entries.check_invariants();
         for (at, e) in self.entries.iter().enumerate() {
-            assert_eq!(self.find(e.hash, &e.key), Some(at), "index misses position {at}");
             if e.slot != NO_SLOT {
                 assert_eq!(self.heap[e.slot as usize].entry as usize, at, "slot of {at} is off");
             }
@@ -272,12 +243,12 @@ impl Table {
 mod tests {
     use super::*;
     use crate::types::Str;
+    use crate::types::dense::hash_key;
     use proptest::prelude::*;
     use std::collections::BTreeMap;
 
-    fn hash(key: u8) -> u32 {
-        // Few distinct hashes, so that collisions happen.
-        u32::from(key % 7)
+    fn hash(key: u8) -> u64 {
+        hash_key(&[key])
     }
 
     proptest! {
@@ -293,7 +264,7 @@ mod tests {
                 match (op, at) {
                     (0 | 1, None) => {
                         let object = Object::Str(Str::default());
-                        let at = table.insert(hash(key), Bytes::from(&[key]), object, 0);
+                        let at = table.insert(Bytes::from(&[key]), object, 0);
                         table.set_deadline(at, deadline);
                         model.insert(key, deadline);
                     }
@@ -302,7 +273,7 @@ mod tests {
                         model.insert(key, deadline);
                     }
                     (2, Some(at)) => {
-                        let (entry, old) = table.remove(at);
+                        let (entry, old) = table.remove(at).unwrap();
                         prop_assert_eq!(&*entry.key, &[key][..]);
                         prop_assert_eq!(old, model.remove(&key).flatten());
                     }
@@ -323,6 +294,6 @@ mod tests {
 
     #[test]
     fn an_entry_fits_a_cache_line() {
-        assert!(size_of::<Entry>() <= 72, "{}", size_of::<Entry>());
+        assert!(size_of::<Entry>() <= 64, "{}", size_of::<Entry>());
     }
 }

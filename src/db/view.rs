@@ -7,7 +7,7 @@
 use super::object::{Kind, Object};
 use super::table::{Entry, Table};
 use super::watch::WatchFlag;
-use super::{Guard, Guards, Keyspace, SHARDS, Shard};
+use super::{Guard, Guards, Keyspace, SHARDS, Shard, locate};
 use crate::bytes::Bytes;
 use crate::error::WireError;
 use crate::types::Limits;
@@ -110,7 +110,7 @@ impl<'k> Db<'k> {
 
     #[inline]
     fn find(&self, key: &[u8]) -> Option<(&Table, usize)> {
-        let (shard, hash) = self.keyspace.hash(key);
+        let (shard, hash) = locate(key);
         debug_assert!(self.position(shard).is_some(), "a handler read a key its row does not name");
         let table = self.shard(shard)?.table(self.index)?;
         let at = table.find(hash, key)?;
@@ -159,8 +159,8 @@ impl<'k> Db<'k> {
     }
 
     /// Finds a key to change it: what has expired is removed first, and a few due keys with it.
-    fn find_mut(&mut self, key: &[u8]) -> (u32, u32, Option<usize>) {
-        let (shard, hash) = self.keyspace.hash(key);
+    fn find_mut(&mut self, key: &[u8]) -> (u32, Option<usize>) {
+        let (shard, hash) = locate(key);
         self.expire_due(shard, DUE_PER_WRITE);
         let (index, now_ms) = (self.index, self.now_ms);
         let table = self.shard_mut(shard).table_mut(index);
@@ -168,22 +168,22 @@ impl<'k> Db<'k> {
         match at {
             Some(at) if table.is_expired(at, now_ms) => {
                 self.remove_at(shard, at);
-                (shard, hash, None)
+                (shard, None)
             }
             Some(at) => {
                 table.entry(at).touch(now_ms);
-                (shard, hash, Some(at))
+                (shard, Some(at))
             }
-            None => (shard, hash, None),
+            None => (shard, None),
         }
     }
 
-    fn remove_at(&mut self, shard: u32, at: usize) -> (Object, Option<i64>) {
+    fn remove_at(&mut self, shard: u32, at: usize) -> Option<(Object, Option<i64>)> {
         let index = self.index;
         let shard = self.shard_mut(shard);
-        let (entry, deadline) = shard.table_mut(index).remove(at);
+        let (entry, deadline) = shard.table_mut(index).remove(at)?;
         shard.watchers.touch(index, &entry.key);
-        (entry.object, deadline)
+        Some((entry.object, deadline))
     }
 
     /// Removes up to `most` due keys of the selected database in a shard locked for writing.
@@ -205,7 +205,7 @@ impl<'k> Db<'k> {
         key: &[u8],
         change: impl FnOnce(&mut T, &Limits) -> (R, bool),
     ) -> Result<Option<R>, WireError> {
-        let (shard, _, at) = self.find_mut(key);
+        let (shard, at) = self.find_mut(key);
         let Some(at) = at else { return Ok(None) };
         self.change_at(shard, at, key, change).map(Some)
     }
@@ -217,7 +217,7 @@ impl<'k> Db<'k> {
         key: &[u8],
         change: impl FnOnce(&mut T, &Limits) -> (R, bool),
     ) -> Result<R, WireError> {
-        let (shard, hash, at) = self.find_mut(key);
+        let (shard, at) = self.find_mut(key);
         if let Some(at) = at {
             return self.change_at(shard, at, key, change);
         }
@@ -226,7 +226,7 @@ impl<'k> Db<'k> {
         if changed && !fresh.is_hollow() {
             let (index, now_ms) = (self.index, self.now_ms);
             let shard = self.shard_mut(shard);
-            shard.table_mut(index).insert(hash, Bytes::copy_from(key), fresh.wrap(), now_ms);
+            shard.table_mut(index).insert(Bytes::copy_from(key), fresh.wrap(), now_ms);
             shard.watchers.touch(index, key);
         }
         Ok(result)
@@ -256,7 +256,7 @@ impl<'k> Db<'k> {
 
     /// Puts a value under a key, whatever was there.
     pub fn set(&mut self, key: &[u8], object: Object, expire: Expire) {
-        let (shard, hash, at) = self.find_mut(key);
+        let (shard, at) = self.find_mut(key);
         let (index, now_ms) = (self.index, self.now_ms);
         let locked = self.shard_mut(shard);
         let table = locked.table_mut(index);
@@ -264,7 +264,7 @@ impl<'k> Db<'k> {
             *table.object_mut(at) = object;
             at
         } else {
-            table.insert(hash, Bytes::copy_from(key), object, now_ms)
+            table.insert(Bytes::copy_from(key), object, now_ms)
         };
         match expire {
             Expire::Keep => {}
@@ -277,7 +277,7 @@ impl<'k> Db<'k> {
     /// Sets or clears the deadline of an existing key; says whether the key exists. Watchers are
     /// told.
     pub fn set_deadline(&mut self, key: &[u8], deadline_ms: Option<i64>) -> bool {
-        let (shard, _, at) = self.find_mut(key);
+        let (shard, at) = self.find_mut(key);
         let Some(at) = at else { return false };
         let index = self.index;
         let locked = self.shard_mut(shard);
@@ -293,14 +293,14 @@ impl<'k> Db<'k> {
 
     /// Removes a key and answers its value and deadline.
     pub fn take(&mut self, key: &[u8]) -> Option<(Object, Option<i64>)> {
-        let (shard, _, at) = self.find_mut(key);
-        at.map(|at| self.remove_at(shard, at))
+        let (shard, at) = self.find_mut(key);
+        at.and_then(|at| self.remove_at(shard, at))
     }
 
     /// Tells watchers that a key changed, where a command counts as a change though the value is
     /// the same.
     pub fn touch_watchers(&mut self, key: &[u8]) {
-        let (shard, _) = self.keyspace.hash(key);
+        let (shard, _) = locate(key);
         let index = self.index;
         self.shard_mut(shard).watchers.touch(index, key);
     }
@@ -308,21 +308,21 @@ impl<'k> Db<'k> {
     /// Watches a key of the selected database. One that has already expired counts as missing, so
     /// that its removal later is no change.
     pub fn watch(&mut self, key: &[u8], flag: &WatchFlag) {
-        let (shard, _, _) = self.find_mut(key);
+        let (shard, _) = self.find_mut(key);
         let index = self.index;
         self.shard_mut(shard).watchers.add(index, key, flag);
     }
 
     /// Stops watching a key of the selected database.
     pub fn unwatch(&mut self, key: &[u8], flag: &WatchFlag) {
-        let (shard, _) = self.keyspace.hash(key);
+        let (shard, _) = locate(key);
         let index = self.index;
         self.shard_mut(shard).watchers.remove(index, key, flag);
     }
 
     /// Whether a key is still stored though its deadline has passed.
     pub fn is_expired(&self, key: &[u8]) -> bool {
-        let (shard, hash) = self.keyspace.hash(key);
+        let (shard, hash) = locate(key);
         let table = self.shard(shard).and_then(|s| s.table(self.index));
         table.is_some_and(|t| t.find(hash, key).is_some_and(|at| t.is_expired(at, self.now_ms)))
     }

@@ -69,7 +69,7 @@ impl Engine {
     /// that depends on time follows it.
     pub fn with_env(env: Env) -> Self {
         let shared = Shared {
-            keyspace: Keyspace::new(&env),
+            keyspace: Keyspace::new(),
             started: env.now(),
             env,
             clients: DashMap::new(),

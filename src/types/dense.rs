@@ -81,7 +81,16 @@ impl<T: Keyed> Dense<T> {
         if self.index.is_empty() {
             return self.chunks.first()?.iter().position(|entry| entry.key() == key);
         }
-        let found = self.index.find(hash_key(key), |pos| at(&self.chunks, pos).key() == key);
+        self.find_hashed(hash_key(key), key)
+    }
+
+    /// The position of `key`, whose [`hash_key`] the caller knows already.
+    #[inline]
+    pub(crate) fn find_hashed(&self, hash: u64, key: &[u8]) -> Option<usize> {
+        if self.index.is_empty() {
+            return self.chunks.first()?.iter().position(|entry| entry.key() == key);
+        }
+        let found = self.index.find(hash, |pos| at(&self.chunks, pos).key() == key);
         found.map(|pos| pos as usize)
     }
 
@@ -206,6 +215,23 @@ impl<T: Keyed> Dense<T> {
         let indexed = if self.index.is_empty() { 0 } else { self.len };
         assert!(indexed > 0 || self.len <= LINEAR, "{} entries without an index", self.len);
         self.index.check_invariants(indexed);
+    }
+}
+
+/// The entry at a position below the length.
+impl<T> std::ops::Index<usize> for Dense<T> {
+    type Output = T;
+    #[inline]
+    fn index(&self, pos: usize) -> &T {
+        at(&self.chunks, pos as u32)
+    }
+}
+
+/// The entry at a position below the length; its key must stay as it is.
+impl<T> std::ops::IndexMut<usize> for Dense<T> {
+    #[inline]
+    fn index_mut(&mut self, pos: usize) -> &mut T {
+        &mut self.chunks[pos >> CHUNK_BITS][pos & (CHUNK - 1)]
     }
 }
 

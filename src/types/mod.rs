@@ -6,7 +6,7 @@
 //! documented complexity. Which form is in use follows Redis's rules and its [`Limits`], since
 //! `OBJECT ENCODING` shows it.
 
-mod dense;
+pub(crate) mod dense;
 pub mod glob;
 mod hash;
 mod limits;
