@@ -1,3 +1,5 @@
+//! Replies: every type, what is refused, limits, and that the split never matters.
+
 use proptest::prelude::*;
 
 use super::super::{Protocol, encode};

@@ -1,3 +1,5 @@
+//! Requests: the words of Redis, its leniencies, limits, and that the split never matters.
+
 use proptest::prelude::*;
 
 use super::*;

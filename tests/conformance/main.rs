@@ -1,0 +1,10 @@
+//! The engine against real Redis 7.0: one file per command family.
+//!
+//! Every test body runs on the engine alone and, where there is a redis-server, on both side by
+//! side; see `support::Pair`. With `STOCKROOM_REQUIRE_REDIS=1` a missing server is a failure.
+
+#[path = "../support/mod.rs"]
+mod support;
+
+mod connection;
+mod harness;
