@@ -21,7 +21,7 @@ pub struct Limits {
 impl Default for Limits {
     fn default() -> Self {
         Self {
-            hash_listpack_entries: 128,
+            hash_listpack_entries: 512,
             hash_listpack_value: 64,
             zset_listpack_entries: 128,
             zset_listpack_value: 64,

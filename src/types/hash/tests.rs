@@ -22,15 +22,15 @@ fn filled(n: usize) -> Hash {
 }
 
 #[test]
-fn becomes_a_table_at_129_fields_and_stays_one() {
-    let mut hash = filled(128);
+fn becomes_a_table_at_513_fields_and_stays_one() {
+    let mut hash = filled(512);
     assert_eq!(hash.encoding(), "listpack");
     assert!(!hash.insert(b"f5", b"other", &Limits::default()));
     assert_eq!(hash.encoding(), "listpack");
-    assert!(hash.insert(b"f128", b"v", &Limits::default()));
+    assert!(hash.insert(b"f512", b"v", &Limits::default()));
     assert_eq!(hash.encoding(), "hashtable");
     assert_eq!(hash.get(b"f5"), Some(&b"other"[..]));
-    for i in 0..129 {
+    for i in 0..513 {
         assert!(hash.remove(format!("f{i}").as_bytes()));
     }
     assert!(hash.is_empty());
