@@ -6,6 +6,7 @@
 
 pub use crate::resp::double::format_f64;
 
+use super::long_double::LongDouble;
 use super::numeral::{Format, Numeral, hex_value, scan};
 
 const DOUBLE: Format = Format { bits: 53, min_exp: -1074, max_exp: 971 };
@@ -78,6 +79,29 @@ fn compose(m: u64, e: i64) -> f64 {
         return f64::from_bits(m); // subnormal: the exponent field is zero
     }
     f64::from_bits(((e + 1075) as u64) << 52 | m & ((1 << 52) - 1))
+}
+
+/// Why [`incr_by_float`] refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum IncrError {
+    /// The value or the increment is no float.
+    NotFloat,
+    /// The sum would not be a finite number.
+    NotFinite,
+}
+
+/// The sum of two numbers as INCRBYFLOAT computes and prints it: see [`LongDouble`].
+///
+/// ```
+/// use stockroom::types::number::incr_by_float;
+/// assert_eq!(incr_by_float(b"10.50", b"0.1").as_deref(), Ok("10.6"));
+/// assert_eq!(incr_by_float(b"5.0e3", b"2.0e2").as_deref(), Ok("5200"));
+/// ```
+pub fn incr_by_float(value: &[u8], increment: &[u8]) -> Result<String, IncrError> {
+    let value = LongDouble::parse(value).ok_or(IncrError::NotFloat)?;
+    let increment = LongDouble::parse(increment).ok_or(IncrError::NotFloat)?;
+    let sum = value.checked_add(increment).ok_or(IncrError::NotFinite)?;
+    Ok(sum.to_string())
 }
 
 #[cfg(test)]
