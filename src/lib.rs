@@ -44,6 +44,8 @@ pub mod error;
 #[cfg(feature = "cli")]
 pub mod replay;
 pub mod resp;
+#[cfg(feature = "server")]
+pub mod server;
 pub mod types;
 
 pub use bytes::Bytes;

@@ -8,7 +8,7 @@
 //!
 //! Used by `mod support;`, or with `#[path]` from a test binary in a folder.
 
-#![allow(dead_code, unused_imports, reason = "each test binary uses a part")]
+#![allow(dead_code, unused_imports, unused_macros, reason = "each test binary uses a part")]
 #![allow(clippy::needless_pass_by_value, reason = "calls read better without an ampersand")]
 
 mod clock;

@@ -3,7 +3,7 @@
 //! Reads wait ten seconds at most, so that a lost reply fails a test and does not hang it.
 
 use std::io::{self, Read, Write};
-use std::net::{SocketAddr, TcpStream};
+use std::net::{Shutdown, SocketAddr, TcpStream};
 use std::time::Duration;
 
 use stockroom::resp::{ReplyDecoder, Value, encode_request};
@@ -87,6 +87,11 @@ impl Wire {
             }
             Err(error) => panic!("no reply: {error}"),
         }
+    }
+
+    /// Says that no more requests come.
+    pub(crate) fn finish(&mut self) {
+        self.stream.shutdown(Shutdown::Write).unwrap_or_else(|error| panic!("closing: {error}"));
     }
 
     /// Everything from here to the end of the connection, not decoded.

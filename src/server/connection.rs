@@ -1,0 +1,269 @@
+//! One client: bytes in, requests to its session, replies out.
+//!
+//! The loop alternates between three steps that never wait (answer what is complete, write what
+//! the socket takes, read what has arrived) and one wait for whatever can happen next.
+
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use tokio::io::{AsyncReadExt, AsyncWriteExt, Interest, Ready};
+use tokio::net::TcpStream;
+use tokio::sync::watch;
+
+use super::{Limits, Shared};
+use crate::engine::Session;
+use crate::resp::{RequestDecoder, Value, encode};
+
+/// Bytes read at a time.
+const CHUNK: usize = 16 * 1024;
+/// Bytes of replies after which they are written before more requests are answered.
+const BATCH: usize = 64 * 1024;
+/// The reply buffer of an idle connection is given back if it is larger.
+const KEEP: usize = 16 * 1024;
+/// How long to wait for a client to take the last reply before it was cut off, and how much of
+/// what it still sends is read.
+const LINGER: Duration = Duration::from_secs(1);
+const LINGER_BYTES: usize = 64 << 20;
+
+pub(super) struct Connection {
+    stream: TcpStream,
+    session: Session,
+    decoder: RequestDecoder,
+    /// Replies, of which the first `sent` bytes are written.
+    out: Vec<u8>,
+    sent: usize,
+    limits: Limits,
+    shared: Arc<Shared>,
+    /// This connection's part of `Shared::buffered`.
+    counted: usize,
+    phase: Phase,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Phase {
+    /// Requests are read and answered.
+    Open,
+    /// The replies so far are written, then the connection is closed.
+    Closing,
+    /// As `Closing`, though the client may be sending still.
+    Refusing,
+    /// Closed without another byte.
+    Cut,
+}
+
+impl Connection {
+    pub(super) fn new(
+        stream: TcpStream,
+        session: Session,
+        limits: Limits,
+        shared: Arc<Shared>,
+    ) -> Self {
+        shared.clients.fetch_add(1, Ordering::Relaxed);
+        Self {
+            stream,
+            session,
+            decoder: RequestDecoder::new(limits.request),
+            out: Vec::new(),
+            sent: 0,
+            limits,
+            shared,
+            counted: 0,
+            phase: Phase::Open,
+        }
+    }
+
+    /// Serves the client until either side ends it or `stopped` closes.
+    pub(super) async fn run(mut self, mut stopped: watch::Receiver<()>) {
+        // An error means that the client is gone, and there is nobody to tell.
+        let _ = self.converse(&mut stopped).await;
+        if self.phase == Phase::Refusing {
+            let _ = tokio::time::timeout(LINGER, self.linger()).await;
+        }
+    }
+
+    async fn converse(&mut self, stopped: &mut watch::Receiver<()>) -> io::Result<()> {
+        loop {
+            let answered_all = self.answer();
+            if self.phase == Phase::Cut {
+                return Ok(()); // as Redis: replies that are not written yet are lost
+            }
+            self.write()?;
+            self.count();
+            if self.phase == Phase::Cut {
+                return Ok(());
+            }
+            let waiting = self.waiting();
+            if self.phase != Phase::Open && waiting == 0 {
+                return Ok(());
+            }
+            if !answered_all && waiting < self.limits.max_output {
+                tokio::task::yield_now().await;
+                continue;
+            }
+            let ready = self.wait(stopped, answered_all).await?;
+            if ready.is_readable() && self.read()? == CHUNK {
+                // More has arrived; others first.
+                tokio::task::yield_now().await;
+            }
+        }
+    }
+
+    /// Answers complete requests. False if it stopped before the last, since there are replies
+    /// enough to write some.
+    fn answer(&mut self) -> bool {
+        let enough = self.out.len() + BATCH;
+        while self.phase == Phase::Open {
+            if self.out.len() >= enough || self.waiting() >= self.limits.max_output {
+                return false;
+            }
+            match self.decoder.next_request() {
+                Ok(Some(request)) => {
+                    let argv = request.to_argv();
+                    if is_http(argv.first().copied().unwrap_or_default()) {
+                        self.phase = Phase::Cut;
+                        return true;
+                    }
+                    let reply = self.session.call(&argv);
+                    encode(&reply, self.session.protocol(), &mut self.out);
+                    if self.session.is_closing() {
+                        self.phase = Phase::Closing;
+                    }
+                }
+                Ok(None) => return true,
+                Err(error) => match error.to_wire() {
+                    Some(wire) => {
+                        let reply = Value::Error(wire);
+                        encode(&reply, self.session.protocol(), &mut self.out);
+                        self.phase = Phase::Refusing;
+                    }
+                    None => self.phase = Phase::Cut,
+                },
+            }
+        }
+        true
+    }
+
+    /// Waits until the socket can be read or, if replies wait, written. Reads on while replies
+    /// wait, up to the limit, because a client may send all its requests before it reads.
+    async fn wait(
+        &mut self,
+        stopped: &mut watch::Receiver<()>,
+        answered_all: bool,
+    ) -> io::Result<Ready> {
+        let waiting = self.waiting();
+        let reads = self.phase == Phase::Open && answered_all && waiting < self.limits.max_output;
+        let interest = match (reads, waiting > 0) {
+            (true, true) => Interest::READABLE | Interest::WRITABLE,
+            (true, false) => Interest::READABLE,
+            _ => Interest::WRITABLE,
+        };
+        let idle = async {
+            match self.limits.idle {
+                Some(idle) => tokio::time::sleep(idle).await,
+                None => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            biased;
+            _ = stopped.changed(), if self.phase == Phase::Open => {
+                self.phase = Phase::Closing;
+                Ok(Ready::EMPTY)
+            }
+            ready = self.stream.ready(interest) => ready,
+            () = idle => {
+                self.phase = Phase::Cut;
+                Ok(Ready::EMPTY)
+            }
+        }
+    }
+
+    /// Reads once, and says how much.
+    fn read(&mut self) -> io::Result<usize> {
+        let mut chunk = [0; CHUNK];
+        match self.stream.try_read(&mut chunk) {
+            Ok(0) => {
+                self.phase = Phase::Closing;
+                Ok(0)
+            }
+            Ok(n) => {
+                self.decoder.feed(chunk.get(..n).unwrap_or_default());
+                Ok(n)
+            }
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(0),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Writes as much as the socket takes.
+    fn write(&mut self) -> io::Result<()> {
+        while let Some(rest) = self.out.get(self.sent..).filter(|rest| !rest.is_empty()) {
+            match self.stream.try_write(rest) {
+                Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
+                Ok(n) => self.sent += n,
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
+                Err(error) => return Err(error),
+            }
+        }
+        if self.sent == self.out.len() {
+            self.out.clear();
+            self.out.shrink_to(KEEP);
+            self.sent = 0;
+        } else if self.sent > self.out.len() / 2 {
+            // Moving the rest down only once it is the smaller part keeps this linear overall.
+            self.out.drain(..self.sent);
+            self.sent = 0;
+        }
+        Ok(())
+    }
+
+    /// Bytes of replies that are not written yet.
+    fn waiting(&self) -> usize {
+        self.out.len() - self.sent
+    }
+
+    /// Brings this connection's part of what all have buffered up to date, and ends it if that is
+    /// too much.
+    fn count(&mut self) {
+        let now = self.decoder.pending() + self.waiting();
+        let before = std::mem::replace(&mut self.counted, now);
+        if now <= before {
+            self.shared.buffered.fetch_sub(before - now, Ordering::Relaxed);
+            return;
+        }
+        let all = self.shared.buffered.fetch_add(now - before, Ordering::Relaxed) + now - before;
+        if all > self.limits.max_buffered {
+            self.phase = Phase::Cut;
+        }
+    }
+
+    /// Closes this side and reads what the client still sends: if it were left unread, the
+    /// operating system would reset the connection, and the client might lose the last reply.
+    async fn linger(&mut self) -> io::Result<()> {
+        self.stream.shutdown().await?;
+        let mut chunk = [0; 1024];
+        let mut left = LINGER_BYTES;
+        while left > 0 {
+            let n = self.stream.read(&mut chunk).await?;
+            if n == 0 {
+                break;
+            }
+            left = left.saturating_sub(n);
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Connection {
+    fn drop(&mut self) {
+        self.shared.buffered.fetch_sub(self.counted, Ordering::Relaxed);
+        self.shared.clients.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+/// The first word of an HTTP request or header. Redis cuts such clients off, because a web page
+/// may make a browser send commands inside a request.
+fn is_http(name: &[u8]) -> bool {
+    name.eq_ignore_ascii_case(b"post") || name.eq_ignore_ascii_case(b"host:")
+}

@@ -1,0 +1,324 @@
+//! The server over real sockets: framing, pipelines, limits, clients that misbehave, and the
+//! clients that people use.
+#![cfg(feature = "server")]
+
+mod support;
+
+use std::io::Write as _;
+use std::process::{Command, Output};
+use std::time::Duration;
+
+use stockroom::resp::{RequestLimits, Value, encode_request};
+use stockroom::server::{self, Limits, Server};
+use stockroom::{Engine, Stopwatch, Timestamp};
+use support::{Wire, real_redis};
+
+/// A server in a runtime of its own, stopped when dropped.
+struct Running {
+    runtime: tokio::runtime::Runtime,
+    server: Option<Server>,
+}
+
+impl Running {
+    fn with(limits: Limits) -> Self {
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(2)
+            .enable_all()
+            .build()
+            .expect("a runtime");
+        let server = runtime.block_on(async {
+            let addr = "127.0.0.1:0".parse().expect("an address");
+            let listener = server::listen(addr).await.expect("a free port");
+            server::spawn(Engine::new(), listener, limits).expect("an address")
+        });
+        Self { runtime, server: Some(server) }
+    }
+
+    fn new() -> Self {
+        Self::with(Limits::default())
+    }
+
+    fn server(&self) -> &Server {
+        self.server.as_ref().expect("running")
+    }
+
+    fn connect(&self) -> Wire {
+        Wire::connect(self.server().addr())
+    }
+
+    fn port(&self) -> String {
+        self.server().addr().port().to_string()
+    }
+
+    fn stop(&mut self) {
+        if let Some(server) = self.server.take() {
+            self.runtime.block_on(server.stop());
+        }
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.stop();
+    }
+}
+
+/// Waits until `done`, and fails after five seconds.
+fn eventually(what: &str, done: impl Fn() -> bool) {
+    let waited = Stopwatch::start();
+    while !done() {
+        assert!(waited.elapsed() < Duration::from_secs(5), "{what}: still not after 5 s");
+        std::thread::sleep(Duration::from_millis(2));
+    }
+}
+
+/// Everything the server sends in answer to `pieces`.
+fn converse<'a>(mut wire: Wire, pieces: impl IntoIterator<Item = &'a [u8]>) -> Vec<u8> {
+    for piece in pieces {
+        wire.send(piece);
+        std::thread::sleep(Duration::from_micros(300));
+    }
+    wire.finish();
+    wire.read_to_end()
+}
+
+/// Everything the server sends until it closes the connection by itself.
+fn until_closed(mut wire: Wire, bytes: &[u8]) -> Vec<u8> {
+    wire.send(bytes);
+    wire.read_to_end()
+}
+
+#[test]
+fn a_split_anywhere_gives_the_same_replies() {
+    let running = Running::new();
+    let mut requests = b"*3\r\n$3\r\nSET\r\n$2\r\nk\0\r\n$4\r\n\r\n\xff*\r\n".to_vec();
+    requests.extend_from_slice(b"GET \"k\\x00\"\r\n\r\n*0\r\nNOSUCH 'a b'\n");
+    let expected = b"+OK\r\n$4\r\n\r\n\xff*\r\n-ERR unknown command 'NOSUCH', with args beginning \
+        with: 'a b' \r\n";
+    for at in 0..=requests.len() {
+        let (head, tail) = requests.split_at(at);
+        let replies = converse(running.connect(), [head, tail]);
+        assert_eq!(replies.escape_ascii().to_string(), expected.escape_ascii().to_string(), "{at}");
+    }
+    assert_eq!(converse(running.connect(), requests.chunks(1)), expected);
+}
+
+#[test]
+fn a_pipeline_may_be_sent_whole_before_any_reply_is_read() {
+    const REQUESTS: usize = 10_000;
+    let running = Running::new();
+    let mut wire = running.connect();
+    let value = "x".repeat(3_000);
+    assert_eq!(wire.call(&["SET", "big", &value]).value, Value::OK);
+    let mut requests = Vec::new();
+    for i in 0..REQUESTS {
+        let n = i.to_string();
+        encode_request(&["SET", "n", &n], &mut requests);
+        encode_request(&["GET", "n"], &mut requests);
+        encode_request(&["GET", "big"], &mut requests);
+    }
+    // 30 MB of replies: far more than the operating system holds for a client that does not read.
+    wire.send(&requests);
+    for i in 0..REQUESTS {
+        assert_eq!(wire.read().value, Value::OK);
+        assert_eq!(wire.read().value, Value::bulk(i.to_string()));
+        assert_eq!(wire.read().value, Value::bulk(&value));
+    }
+    eventually("nothing is buffered", || running.server().buffered() == 0);
+}
+
+#[test]
+fn malformed_requests_are_answered_as_by_redis() {
+    let running = Running::new();
+    let real = real_redis(Timestamp::from_secs(1_700_000_000));
+    let long = vec![b'1'; 65_537];
+    for bytes in [
+        &b"*x\r\nPING\r\n"[..],
+        b"*2147483648\r\n",
+        b"SET a b\r\n*1\r\n$-1\r\n",
+        b"*1\r\n$536870913\r\n",
+        b"*1\r\nGET\r\n",
+        b"*1\r\n\xff\r\n",
+        b"SET a \"b\r\n",
+        b"SET a 'b'c\r\n",
+        b"SET a b\r\nPOST / HTTP/1.1\r\nHost: x\r\n",
+        b"Host: x\r\n",
+        &[b"SET a b\r\n", &long[..]].concat(),
+        &[b"*", &long[..]].concat(),
+        &[b"*1\r\n$", &long[..]].concat(),
+    ] {
+        let ours = until_closed(running.connect(), bytes);
+        let shown = bytes[..bytes.len().min(60)].escape_ascii();
+        let Some(real) = &real else { continue };
+        let theirs = until_closed(real.connect(), bytes);
+        assert_eq!(ours.escape_ascii().to_string(), theirs.escape_ascii().to_string(), "{shown}");
+    }
+}
+
+#[test]
+fn limits_of_a_request_are_held() {
+    let request = RequestLimits { max_args: 3, max_bulk: 1_000, max_request: 2_000 };
+    let running = Running::with(Limits { request, ..Limits::default() });
+    let refused = |bytes: &[u8]| String::from_utf8(until_closed(running.connect(), bytes)).unwrap();
+    assert_eq!(refused(b"*4\r\n"), "-ERR Protocol error: invalid multibulk length\r\n");
+    assert_eq!(refused(b"*1\r\n$1001\r\n"), "-ERR Protocol error: invalid bulk length\r\n");
+    // As Redis beyond client-query-buffer-limit: no word.
+    let value = "x".repeat(999);
+    let mut bytes = Vec::new();
+    encode_request(&["SET", &value, &value], &mut bytes);
+    assert_eq!(refused(&bytes), "");
+    let mut wire = running.connect();
+    assert_eq!(wire.call(&["SET", "k", &value]).value, Value::OK);
+}
+
+#[test]
+fn all_clients_together_may_buffer_only_so_much() {
+    let running = Running::with(Limits { max_buffered: 100_000, ..Limits::default() });
+    let half = [b"*2\r\n$3\r\nGET\r\n$60000\r\n", &vec![b'x'; 50_000][..]].concat();
+    let mut first = running.connect();
+    first.send(&half);
+    eventually("the half request is held", || running.server().buffered() >= 50_000);
+    let mut second = running.connect();
+    second.send(&half);
+    assert_eq!(second.read_to_end(), b"");
+    first.send(&[&[b'x'; 10_000][..], b"\r\n"].concat());
+    assert_eq!(first.read().value, Value::Nil);
+    eventually("both are forgotten", || running.server().buffered() == 0);
+}
+
+#[test]
+fn one_client_too_many_is_told_so() {
+    let running = Running::with(Limits { max_clients: 2, ..Limits::default() });
+    let mut first = running.connect();
+    let mut second = running.connect();
+    for wire in [&mut first, &mut second] {
+        assert_eq!(wire.call(&["SET", "k", "v"]).value, Value::OK);
+    }
+    let mut third = running.connect();
+    assert_eq!(third.read_to_end(), b"-ERR max number of clients reached\r\n");
+    drop(first);
+    eventually("the first has left", || running.server().clients() == 1);
+    assert_eq!(running.connect().call(&["GET", "k"]).value, Value::bulk("v"));
+}
+
+#[test]
+fn clients_that_vanish_leave_nothing_behind() {
+    let running = Running::new();
+    for i in 0..200 {
+        let mut wire = running.connect();
+        let requests = b"SET k v\r\n*2\r\n$3\r\nGET\r\n$100000\r\nxxxxx";
+        wire.send(&requests[..requests.len() - i % 35]);
+    }
+    eventually("all are gone", || running.server().clients() == 0);
+    assert_eq!(running.server().buffered(), 0);
+    assert_eq!(running.connect().call(&["GET", "k"]).value, Value::bulk("v"));
+}
+
+#[test]
+fn a_client_that_never_reads_costs_a_bounded_amount_and_nobody_else_any_time() {
+    let limits = Limits { max_output: 1_000_000, ..Limits::default() };
+    let running = Running::with(limits);
+    let mut wire = running.connect();
+    assert_eq!(wire.call(&["SET", "big", &"x".repeat(100_000)]).value, Value::OK);
+    let mut greedy = running.connect();
+    greedy.send(&b"GET big\r\n".repeat(1_000)); // 100 MB of replies
+    eventually("its replies wait", || running.server().buffered() >= 1_000_000);
+    let waited = Stopwatch::start();
+    for _ in 0..1_000 {
+        assert_eq!(wire.call(&["SET", "k", "v"]).value, Value::OK);
+    }
+    assert!(waited.elapsed() < Duration::from_secs(2), "{:?}", waited.elapsed());
+    assert!(running.server().buffered() < 1_200_000, "{}", running.server().buffered());
+    // When it reads at last, everything is there.
+    for _ in 0..1_000 {
+        assert_eq!(greedy.read().bytes.len(), 100_011);
+    }
+    assert_eq!(greedy.call(&["GET", "k"]).value, Value::bulk("v"));
+}
+
+#[test]
+fn a_silent_client_is_dropped_if_asked_for() {
+    let idle = Some(Duration::from_millis(50));
+    let running = Running::with(Limits { idle, ..Limits::default() });
+    let mut wire = running.connect();
+    assert_eq!(wire.call(&["SET", "k", "v"]).value, Value::OK);
+    assert!(wire.ends());
+    eventually("it is gone", || running.server().clients() == 0);
+}
+
+#[test]
+fn stopping_closes_every_connection_and_the_port() {
+    let mut running = Running::new();
+    let addr = running.server().addr();
+    let mut idle = running.connect();
+    assert_eq!(idle.call(&["SET", "k", "v"]).value, Value::OK);
+    let mut halfway = running.connect();
+    halfway.send(b"*2\r\n$3\r\nGET\r\n");
+    let waited = Stopwatch::start();
+    running.stop();
+    assert!(waited.elapsed() < Duration::from_secs(1), "{:?}", waited.elapsed());
+    assert!(idle.ends());
+    assert!(halfway.ends());
+    assert!(Wire::try_connect(addr).is_err());
+}
+
+/// Runs a program of redis-tools, if it is installed.
+fn tool(name: &str, args: &[&str]) -> Option<Output> {
+    match Command::new(name).args(args).output() {
+        Ok(output) => Some(output),
+        Err(error) => {
+            let text = format!("SKIPPED: {name} not tried: {error}");
+            let required = std::env::var_os("STOCKROOM_REQUIRE_REDIS").is_some_and(|v| v == "1");
+            assert!(!required, "{text}");
+            let _ = writeln!(std::io::stderr(), "{text}");
+            None
+        }
+    }
+}
+
+fn stdout(output: &Output) -> String {
+    assert!(output.status.success(), "{output:?}");
+    String::from_utf8_lossy(&output.stdout).trim_end().to_string()
+}
+
+#[test]
+fn redis_cli_works() {
+    let running = Running::new();
+    let port = running.port();
+    let cli = |args: &[&str]| tool("redis-cli", &[&["-p", &port], args].concat());
+    let Some(set) = cli(&["set", "a", "b"]) else { return };
+    assert_eq!(stdout(&set), "OK");
+    assert_eq!(stdout(&cli(&["get", "a"]).unwrap()), "b");
+    assert_eq!(stdout(&cli(&["get", "none"]).unwrap()), "");
+}
+
+#[test]
+fn redis_benchmark_works() {
+    let running = Running::new();
+    let port = running.port();
+    let args = ["-p", &port, "-q", "-n", "2000", "-c", "20", "-P", "8", "-t", "set,get", "--csv"];
+    let Some(output) = tool("redis-benchmark", &args) else { return };
+    let report = stdout(&output);
+    assert!(report.contains("\"SET\"") && report.contains("\"GET\""), "{report}");
+}
+
+#[cfg(feature = "redis")]
+#[test]
+fn the_redis_crate_works() {
+    let running = Running::new();
+    let client = redis::Client::open(format!("redis://{}/", running.server().addr())).unwrap();
+    let mut blocking = client.get_connection().unwrap();
+    let set: String = redis::cmd("SET").arg("k").arg(&b"\0\xff"[..]).query(&mut blocking).unwrap();
+    assert_eq!(set, "OK");
+    running.runtime.block_on(async {
+        let mut shared = client.get_multiplexed_async_connection().await.unwrap();
+        let value: Vec<u8> = redis::cmd("GET").arg("k").query_async(&mut shared).await.unwrap();
+        assert_eq!(value, b"\0\xff");
+        let mut pipeline = redis::pipe();
+        for i in 0..1_000 {
+            pipeline.cmd("SET").arg("n").arg(i).ignore().cmd("GET").arg("n");
+        }
+        let values: Vec<usize> = pipeline.query_async(&mut shared).await.unwrap();
+        assert_eq!(values, (0..1_000).collect::<Vec<_>>());
+    });
+}
