@@ -1,3 +1,5 @@
+//! Against a plain set, with scans in between, and what the table promises about memory.
+
 use std::collections::BTreeSet;
 
 use proptest::prelude::*;

@@ -1,3 +1,5 @@
+//! Against a plain map, with scans in between, and the rules of the two forms.
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use proptest::prelude::*;

@@ -1,3 +1,5 @@
+//! Against a plain set, with scans in between, and the rules of the forms.
+
 use std::collections::BTreeSet;
 
 use proptest::prelude::*;
