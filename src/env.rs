@@ -9,11 +9,18 @@
 
 #![allow(clippy::disallowed_methods, reason = "the one file that may")]
 
+mod sleep;
+
 use std::fmt;
 use std::ops::{Add, Sub};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use parking_lot::Mutex;
+
+pub use sleep::Sleep;
+use sleep::Sleepers;
 
 /// A point in time: microseconds since the Unix epoch.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
@@ -103,7 +110,26 @@ pub struct Env {
 #[derive(Clone, Debug)]
 enum Clock {
     System,
-    Manual(Arc<AtomicI64>),
+    Manual(Arc<ManualClock>),
+}
+
+/// A clock that stands until it is moved, and who waits for it.
+#[derive(Debug)]
+struct ManualClock {
+    us: AtomicI64,
+    sleepers: Mutex<Sleepers<Timestamp>>,
+}
+
+impl ManualClock {
+    fn now(&self) -> Timestamp {
+        Timestamp(self.us.load(Ordering::Acquire))
+    }
+
+    /// Wakes those whose time has come.
+    fn moved(&self) {
+        let due = self.sleepers.lock().take_due(self.now());
+        due.into_iter().for_each(std::task::Waker::wake);
+    }
 }
 
 impl Env {
@@ -115,7 +141,10 @@ impl Env {
     /// A clock that stands at `start` until it is moved, and randomness from `seed`.
     pub fn manual(start: Timestamp, seed: u64) -> Self {
         Self {
-            clock: Clock::Manual(Arc::new(AtomicI64::new(start.0))),
+            clock: Clock::Manual(Arc::new(ManualClock {
+                us: AtomicI64::new(start.0),
+                sleepers: Mutex::default(),
+            })),
             random: Arc::new(AtomicU64::new(seed)),
         }
     }
@@ -135,7 +164,7 @@ impl Env {
                     .duration_since(UNIX_EPOCH)
                     .map_or(0, |d| i64::try_from(d.as_micros()).unwrap_or(i64::MAX)),
             ),
-            Clock::Manual(us) => Timestamp(us.load(Ordering::Acquire)),
+            Clock::Manual(clock) => clock.now(),
         }
     }
 
@@ -146,17 +175,36 @@ impl Env {
 
     /// Moves a manual clock on by `d`. A system clock is left alone.
     pub fn advance(&self, d: Duration) {
-        if let Clock::Manual(us) = &self.clock {
+        if let Clock::Manual(clock) = &self.clock {
             let d = i64::try_from(d.as_micros()).unwrap_or(i64::MAX);
             let step = |now: i64| Some(now.saturating_add(d));
-            let _ = us.fetch_update(Ordering::AcqRel, Ordering::Acquire, step);
+            let _ = clock.us.fetch_update(Ordering::AcqRel, Ordering::Acquire, step);
+            clock.moved();
         }
     }
 
     /// Puts a manual clock to `t`, also back. A system clock is left alone.
     pub fn set(&self, t: Timestamp) {
-        if let Clock::Manual(us) = &self.clock {
-            us.store(t.0, Ordering::Release);
+        if let Clock::Manual(clock) = &self.clock {
+            clock.us.store(t.0, Ordering::Release);
+            clock.moved();
+        }
+    }
+
+    /// Waits for `d` on this clock. On a manual clock that is until somebody moves it on by `d`.
+    pub fn sleep(&self, d: Duration) -> Sleep {
+        match &self.clock {
+            Clock::System => Sleep::monotonic(d),
+            Clock::Manual(clock) => Sleep::manual(clock.now() + d, Arc::clone(clock)),
+        }
+    }
+
+    /// When the next sleeper on a manual clock is to be woken: where to move the clock so that
+    /// something happens.
+    pub fn next_wake(&self) -> Option<Timestamp> {
+        match &self.clock {
+            Clock::System => None,
+            Clock::Manual(clock) => clock.sleepers.lock().next(),
         }
     }
 
