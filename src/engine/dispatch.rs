@@ -75,6 +75,6 @@ pub(super) fn collect_keys<'a>(
     true
 }
 
-fn needs_session(spec: &Spec) -> WireError {
+pub(super) fn needs_session(spec: &Spec) -> WireError {
     WireError::new(format!("ERR '{}' needs a session", spec.lower_name()))
 }

@@ -6,6 +6,7 @@
 //!
 //! Not here: bytes on a wire (see the server), typed calls (see the backend).
 
+mod calls;
 mod dispatch;
 mod ops;
 mod session;
@@ -16,6 +17,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use dashmap::DashMap;
 
+pub use calls::{Calls, Replies};
 pub use session::Session;
 
 use crate::bytes::Bytes;

@@ -91,8 +91,7 @@ impl Session {
     fn run_resolved(&mut self, spec: &'static Spec, argv: &[&[u8]]) -> Value {
         if let Some(queue) = &mut self.queue {
             if spec.is(Flags::NO_MULTI) {
-                const REFUSED: &str = "ERR Command not allowed inside a transaction";
-                return self.reject(WireError::fixed(REFUSED));
+                return self.reject(NOT_IN_MULTI);
             }
             if !runs_at_once(spec) {
                 queue.push(spec, argv);
@@ -122,8 +121,11 @@ impl Session {
     }
 }
 
+pub(super) const NOT_IN_MULTI: WireError =
+    WireError::fixed("ERR Command not allowed inside a transaction");
+
 /// Commands that are not queued inside MULTI.
-fn runs_at_once(spec: &Spec) -> bool {
+pub(super) fn runs_at_once(spec: &Spec) -> bool {
     use SessionOp::{Discard, Exec, Multi, Quit, Reset, Watch};
     matches!(spec.run, Run::Session(Exec | Discard | Multi | Watch | Quit | Reset))
 }

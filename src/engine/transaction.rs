@@ -7,7 +7,8 @@
 use std::sync::Arc;
 
 use super::dispatch::{self, Keys};
-use super::{Session, Shared, ops};
+use super::session::{NOT_IN_MULTI, runs_at_once};
+use super::{Calls, Replies, Session, ops};
 use crate::bytes::Bytes;
 use crate::commands::{Cx, Flags, Reply, Run, Spec};
 use crate::db::{Access, Scope, WatchFlag};
@@ -130,58 +131,62 @@ impl Session {
         reply
     }
 
-    /// Runs the queue if no watched key has changed. The watches are given up once its locks are.
+    /// Runs the queue if no watched key has changed.
     fn exec_queue(&mut self, commands: &[Queued]) -> Value {
+        let mut calls = Calls::default();
+        for queued in commands {
+            calls.line(queued.spec, queued.argv.iter().map(|arg| &**arg));
+        }
+        self.run_unbroken(&calls).map_or(Value::NilArray, |r| Value::Array(r.into_vec()))
+    }
+
+    /// What MULTI, the commands and EXEC do, in one call and without copying a word. `None`: a
+    /// watched key has changed and nothing was run. A line of the wrong length refuses all.
+    /// Whatever the outcome, the watches are given up.
+    pub fn commit(&mut self, calls: &Calls<'_>) -> Result<Option<Replies>, WireError> {
+        if self.queue.is_some() {
+            return Err(WireError::fixed("ERR MULTI calls can not be nested"));
+        }
+        let refused = |spec: &Spec| spec.is(Flags::NO_MULTI) || runs_at_once(spec);
+        let result = if let Some(error) = calls.refusal() {
+            Err(error)
+        } else if calls.iter().any(|(spec, _)| refused(spec)) {
+            Err(NOT_IN_MULTI)
+        } else {
+            Ok(self.run_unbroken(calls))
+        };
+        self.unwatch_all();
+        result
+    }
+
+    /// Runs the lines under one union of locks if no watched key has changed. The watches are
+    /// given up once its locks are.
+    fn run_unbroken(&mut self, calls: &Calls<'_>) -> Option<Replies> {
         let shared = Arc::clone(&self.shared);
-        let mut cx = self.lock_queue(&shared, commands);
-        // Taken out, so that an UNWATCH in the queue finds nothing to lock.
+        // Taken out, so that an UNWATCH among the lines finds nothing to lock.
         let watches = std::mem::take(&mut self.watches);
+        let watched = watches.keys.iter().map(|(_, key)| &**key);
+        let mut cx = calls.lock(&shared, watched, self.db, self.protocol);
         if watches.are_broken(&mut cx) {
             drop(cx);
             self.release(&watches);
-            return Value::NilArray;
+            return None;
         }
         cx.db.select(self.db);
-        let run = |queued: &Queued| {
-            let argv: Vec<&[u8]> = queued.argv.iter().map(|arg| &**arg).collect();
-            let reply: Value = match queued.spec.run {
-                Run::Data(handler) | Run::Plain(handler) => handler(&mut cx, &argv),
-                Run::Session(op) | Run::Server(op) => ops::run(self, op, &mut cx, &argv),
-                Run::Container => Err(queued.spec.arity_error()),
+        let run = |(spec, argv): (&'static Spec, &[&[u8]])| {
+            let reply: Value = match spec.run {
+                Run::Data(handler) | Run::Plain(handler) => handler(&mut cx, argv),
+                Run::Session(op) | Run::Server(op) => ops::run(self, op, &mut cx, argv),
+                Run::Container => Err(spec.arity_error()),
             }
             .into();
             cx.db.select(self.db);
             cx.protocol = self.protocol;
             reply
         };
-        let replies = Value::Array(commands.iter().map(run).collect());
+        let replies = calls.iter().map(run).collect();
         drop(cx);
         self.release(&watches);
-        replies
-    }
-
-    /// Locks all that the queue touches, and the watched keys.
-    fn lock_queue<'k>(&self, shared: &'k Shared, commands: &[Queued]) -> Cx<'k> {
-        let lines: Vec<Vec<&[u8]>> =
-            commands.iter().map(|q| q.argv.iter().map(|arg| &**arg).collect()).collect();
-        let mut keys: Keys<'_> = Keys::new();
-        let mut all = None;
-        for (queued, argv) in commands.iter().zip(&lines) {
-            if !dispatch::collect_keys(queued.spec, argv, &mut keys)
-                && let Scope::All(access) = dispatch::whole(queued.spec)
-            {
-                all = all.max(Some(access));
-            }
-        }
-        keys.extend(self.watches.keys.iter().map(|(_, key)| (&**key, Access::Read)));
-        let scope = match all {
-            None => Scope::Keys(&keys),
-            // One lock must do for all: a key that is written makes it exclusive.
-            Some(Access::Read) if commands.iter().any(|q| q.spec.is(Flags::WRITE)) => {
-                Scope::All(Access::Write)
-            }
-            Some(access) => Scope::All(access),
-        };
-        dispatch::context(shared, &scope, self.db, self.protocol)
+        Some(replies)
     }
 }
