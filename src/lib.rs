@@ -33,6 +33,7 @@
 //! | a feature of the shop | `shop`, one file per feature |
 //! | the clock and randomness | `env` |
 
+pub mod backend;
 pub mod bytes;
 #[cfg(feature = "cli")]
 pub mod cli;

@@ -289,6 +289,13 @@ impl Spec {
         Some(found)
     }
 
+    /// The words of the name: two for a subcommand.
+    #[inline]
+    pub fn words<'w>(&self) -> impl Iterator<Item = &'w [u8]> + use<'w> {
+        let name: &'w [u8] = self.name.as_bytes();
+        name.split(|&b| b == b'|')
+    }
+
     /// The name as errors and COMMAND spell it.
     pub fn lower_name(&self) -> String {
         self.name.to_ascii_lowercase()

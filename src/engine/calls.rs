@@ -27,12 +27,7 @@ impl<'a> Calls<'a> {
     /// Adds a line that calls `spec`, starting with its name.
     #[inline]
     pub fn push(&mut self, spec: &'static Spec) {
-        match spec.name.split_once('|') {
-            None => self.words.push(spec.name.as_bytes()),
-            Some((container, name)) => {
-                self.words.extend([container.as_bytes(), name.as_bytes()]);
-            }
-        }
+        self.words.extend(spec.words());
         self.lines.push((spec, self.words.len()));
     }
 

@@ -99,6 +99,11 @@ impl Session {
         Ok(Value::OK)
     }
 
+    /// Watches keys of the selected database, as `WATCH` does.
+    pub fn watch_keys(&mut self, keys: &[&[u8]]) -> Result<(), WireError> {
+        self.watch(keys).map(drop)
+    }
+
     /// Gives up all watches.
     pub(super) fn unwatch_all(&mut self) {
         let watches = std::mem::take(&mut self.watches);

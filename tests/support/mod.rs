@@ -22,6 +22,7 @@ pub(crate) use real::{RealRedis, find_redis_server, real_redis};
 pub(crate) use wire::{Reply, Wire};
 
 /// Arguments of different types as an argv: `argv!["ZADD", "k", 1.5, b"\xff"]`.
+#[allow(unused_macros, reason = "each test binary uses a part")]
 macro_rules! argv {
     ($($arg:expr),* $(,)?) => {
         vec![$($crate::support::argument($arg)),*]

@@ -1,0 +1,100 @@
+//! [`Cmd`]: a command with the type of its reply, and typed constructors for the common ones.
+//!
+//! A command is a reference to its row of the table and its arguments, borrowed where possible:
+//! making one neither copies nor looks a name up. What has no constructor here is made by
+//! [`Cmd::new`]:
+//!
+//! ```
+//! use stockroom::backend::{Backend, Cmd, Memory, Wait};
+//! use stockroom::commands::string;
+//!
+//! let get = Cmd::<Option<String>>::new(&string::GET).arg("greeting");
+//! assert_eq!(Memory::new().run(get).wait()?, None);
+//! # Ok::<(), stockroom::Error>(())
+//! ```
+//!
+//! Not here: commands that change the state of a connection. Those that the shop needs are methods
+//! of [`Session`](super::Session); a shared connection refuses the others.
+
+mod strings;
+
+use std::fmt;
+use std::marker::PhantomData;
+
+use smallvec::SmallVec;
+
+pub use strings::*;
+
+use super::arg::Arg;
+use crate::commands::Spec;
+
+/// A command whose reply is a `T`.
+pub struct Cmd<'a, T> {
+    spec: &'static Spec,
+    args: SmallVec<[Arg<'a>; 4]>,
+    reply: PhantomData<fn() -> T>,
+}
+
+impl<'a, T> Cmd<'a, T> {
+    /// A call of the command of this row, without arguments so far.
+    #[inline]
+    pub fn new(spec: &'static Spec) -> Self {
+        Self { spec, args: SmallVec::new(), reply: PhantomData }
+    }
+
+    /// Adds an argument.
+    #[inline]
+    #[must_use]
+    pub fn arg(mut self, arg: impl Into<Arg<'a>>) -> Self {
+        self.args.push(arg.into());
+        self
+    }
+
+    /// Adds arguments.
+    #[must_use]
+    pub fn args<A: Into<Arg<'a>>>(mut self, args: impl IntoIterator<Item = A>) -> Self {
+        self.args.extend(args.into_iter().map(Into::into));
+        self
+    }
+
+    /// The same command, its reply read as another type.
+    pub fn reply_as<U>(self) -> Cmd<'a, U> {
+        Cmd { spec: self.spec, args: self.args, reply: PhantomData }
+    }
+
+    /// The row.
+    #[inline]
+    pub fn spec(&self) -> &'static Spec {
+        self.spec
+    }
+
+    /// The arguments, without the command's name.
+    #[inline]
+    pub fn arguments(&self) -> &[Arg<'a>] {
+        &self.args
+    }
+}
+
+impl<T> Clone for Cmd<'_, T> {
+    fn clone(&self) -> Self {
+        Self { spec: self.spec, args: self.args.clone(), reply: PhantomData }
+    }
+}
+
+impl<T> fmt::Debug for Cmd<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.spec.name)?;
+        self.args.iter().try_for_each(|arg| write!(f, " {arg:?}"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_command_prints_as_it_is_sent() {
+        let cmd: Cmd<'_, ()> = set(b"a\0b", b"1");
+        assert_eq!(format!("{cmd:?}"), r#"SET "a\x00b" "1""#);
+    }
+}

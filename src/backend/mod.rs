@@ -1,0 +1,160 @@
+//! The backend: typed commands to the engine in this process, or to a real Redis.
+//!
+//! [`Backend`] is what the shop is written over: [`Memory`] runs it on an
+//! [`Engine`](crate::Engine), `Redis` (feature `redis`) on a server. Asynchronous at its root; [`wait`] and [`Wait`] are the
+//! blocking façade, which on the memory backend never waits.
+//!
+//! What would be unsafe on a connection that others share exists only on a [`Session`] of one's
+//! own: a watch taken on a shared connection would be given up by whoever runs a transaction
+//! next. So this does not compile:
+//!
+//! ```compile_fail,E0599
+//! use stockroom::backend::{Backend, Memory};
+//! let _ = Memory::new().watch(&[b"stock"]);
+//! ```
+//!
+//! while this does:
+//!
+//! ```
+//! use stockroom::backend::{Backend, Memory, Session, Wait, cmd};
+//!
+//! let memory = Memory::new();
+//! let mut session = memory.session().wait()?;
+//! session.watch(&[b"stock"]).wait()?;
+//! memory.run(cmd::set(b"stock", b"9")).wait()?;
+//! // The stock has changed under our feet: nothing is written.
+//! assert_eq!(session.commit(cmd::set(b"stock", b"10")).wait()?, None);
+//! # Ok::<(), stockroom::Error>(())
+//! ```
+//!
+//! # Outcomes
+//!
+//! Every call answers done, or an [`Error`] that tells apart: certainly not done
+//! ([`NotSent`](crate::ErrorKind::NotSent), [`Refused`](crate::ErrorKind::Refused),
+//! [`Invalid`](crate::ErrorKind::Invalid)), and unknown ([`Unknown`](crate::ErrorKind::Unknown)):
+//! sent, and the reply lost.
+//!
+//! # Cancellation
+//!
+//! Nothing happens before a future is first polled. One dropped later leaves its command sent or
+//! not sent, never half sent; a session whose call was dropped half-way is of no further use, and
+//! says so.
+
+mod arg;
+mod batch;
+pub mod cmd;
+mod from_value;
+mod memory;
+#[cfg(feature = "redis")]
+mod redis;
+mod stats;
+mod wait;
+
+use std::future::Future;
+use std::time::Duration;
+
+pub use arg::{Arg, Score};
+pub use batch::{Batch, Pending};
+pub use cmd::Cmd;
+pub use from_value::FromValue;
+pub use memory::{Memory, MemorySession};
+#[cfg(feature = "redis")]
+pub use redis::{Redis, RedisConfig, RedisSession};
+pub use stats::Stats;
+pub use wait::{Wait, wait};
+
+use crate::commands::{Flags, Run, SessionOp, Spec};
+use crate::env::Timestamp;
+use crate::error::{Error, Result};
+
+/// Where typed commands go. Clones share everything.
+pub trait Backend: Clone + Send + Sync + 'static {
+    /// What [`session`](Self::session) gives.
+    type Session: Session;
+
+    /// Runs one command.
+    fn run<T: FromValue>(&self, cmd: Cmd<'_, T>) -> impl Future<Output = Result<T>> + Send;
+
+    /// Sends commands in one round trip. Others' commands may run between them.
+    fn pipeline<B: Batch>(&self, batch: B) -> impl Future<Output = Result<B::Output>> + Send;
+
+    /// Runs commands as one transaction (`MULTI`, `EXEC`) in one round trip: nobody sees a part of
+    /// it. A command that fails at run time leaves the others standing, as in Redis.
+    fn atomic<B: Batch>(&self, batch: B) -> impl Future<Output = Result<B::Output>> + Send;
+
+    /// A session of one's own, for what needs one.
+    fn session(&self) -> impl Future<Output = Result<Self::Session>> + Send;
+
+    /// The time: the only one that the shop knows.
+    fn now(&self) -> Timestamp;
+
+    /// Waits on the same clock as [`now`](Self::now). With a manual clock that is until somebody
+    /// moves it.
+    fn sleep(&self, d: Duration) -> impl Future<Output = ()> + Send;
+
+    /// Random bytes, for ids and jitter.
+    fn random(&self, bytes: &mut [u8]);
+
+    /// What has been sent so far.
+    fn stats(&self) -> Stats;
+}
+
+/// A connection of one's own.
+///
+/// It never reconnects: once lost, every call fails, so a transaction cannot run without the
+/// watches that guard it.
+pub trait Session: Send + 'static {
+    /// Runs one command.
+    fn run<T: FromValue>(&mut self, cmd: Cmd<'_, T>) -> impl Future<Output = Result<T>> + Send;
+
+    /// Watches keys: the next [`commit`](Self::commit) does nothing if one of them has changed by
+    /// then. Adds to those watched already.
+    fn watch(&mut self, keys: &[&[u8]]) -> impl Future<Output = Result<()>> + Send {
+        self.watch_and(keys, ())
+    }
+
+    /// Watches keys and then runs `reads`, all in one round trip.
+    fn watch_and<B: Batch>(
+        &mut self,
+        keys: &[&[u8]],
+        reads: B,
+    ) -> impl Future<Output = Result<B::Output>> + Send;
+
+    /// Runs commands as one transaction in one round trip. `None`: a watched key has changed and
+    /// nothing was run. Ends all watches, whatever the outcome.
+    fn commit<B: Batch>(
+        &mut self,
+        batch: B,
+    ) -> impl Future<Output = Result<Option<B::Output>>> + Send;
+}
+
+/// Refuses what may not go out on a connection that others share, or what a session does by its
+/// own methods.
+fn allowed(spec: &Spec) -> Result<()> {
+    use SessionOp::{
+        Auth, ClientCaching, ClientReply, ClientTracking, Discard, Exec, Hello, Multi, Quit, Reset,
+        Select, Unwatch, Watch,
+    };
+    let of_connection = matches!(
+        spec.run,
+        Run::Session(
+            Auth | ClientCaching
+                | ClientReply
+                | ClientTracking
+                | Discard
+                | Exec
+                | Hello
+                | Multi
+                | Quit
+                | Reset
+                | Select
+                | Unwatch
+                | Watch
+        )
+    );
+    if of_connection || spec.is(Flags::BLOCKING) {
+        const EXPECTED: &str = "a command that leaves the connection as it is";
+        return Err(Error::invalid("command", spec.name, EXPECTED));
+    }
+    Ok(())
+}

@@ -1,0 +1,130 @@
+//! [`RedisSession`]: a connection of one's own.
+
+use std::future::Future;
+use std::sync::Arc;
+
+use tokio::sync::OwnedSemaphorePermit;
+
+use super::Inner;
+use super::link::{Inside, Link, not_sent, pack};
+use super::pool::Idle;
+use super::reply::of_transaction;
+use crate::backend::batch::{self, Batch};
+use crate::backend::memory::collect;
+use crate::backend::{Cmd, FromValue, Session, allowed};
+use crate::commands::{Arg, Flags, Run, SessionOp, Spec};
+use crate::engine::{Calls, Replies};
+use crate::error::Result;
+
+/// A session of [`Redis`](super::Redis): a connection from the pool, which never reconnects.
+///
+/// Once an error or a cancelled call has made its state uncertain, every further call fails as not
+/// sent, and the connection is closed instead of going back.
+#[derive(Debug)]
+pub struct RedisSession {
+    inner: Arc<Inner>,
+    /// Gone once its state is uncertain; also while a call is under way, so that a cancelled call
+    /// leaves none behind.
+    link: Option<Link>,
+    watching: bool,
+    /// Watches that the connection's last session left behind and that are still to be given up.
+    stale: bool,
+    _permit: OwnedSemaphorePermit,
+}
+
+/// The row under which `WATCH` is sent.
+static WATCH: Spec =
+    Spec::new("WATCH", Run::Session(SessionOp::Watch), Flags::NONE, &[Arg::Many(&[Arg::Key])]);
+
+impl RedisSession {
+    pub(super) async fn open(inner: Arc<Inner>) -> Result<Self> {
+        let permit = inner.pool.permit(inner.config.session_wait).await?;
+        let (link, stale) = match inner.pool.take() {
+            Some(idle) => (idle.link, idle.watching),
+            None => (Link::connect(&inner.info, inner.config.connect_timeout).await?, false),
+        };
+        Ok(Self { inner, link: Some(link), watching: false, stale, _permit: permit })
+    }
+
+    /// Sends lines and answers the last `wanted` replies. The link is out meanwhile.
+    async fn send(&mut self, packed: redis::Pipeline, wanted: usize) -> Result<Replies> {
+        let Some(link) = self.link.take() else {
+            return Err(not_sent("the session has lost its connection, and its watches with it"));
+        };
+        let mut replies = link.send(&packed, self.inner.config.reply_timeout).await?;
+        self.link = Some(link);
+        replies.drain(..replies.len().saturating_sub(wanted));
+        Ok(replies)
+    }
+
+    /// What is to be sent before anything else.
+    fn prelude(&mut self) -> &'static [&'static str] {
+        if std::mem::take(&mut self.stale) { &["UNWATCH"] } else { &[] }
+    }
+
+    async fn plain<B: Batch>(&mut self, keys: &[&[u8]], batch: B) -> Result<B::Output> {
+        let watches = usize::from(!keys.is_empty());
+        let (packed, lines) = {
+            let mut calls = Calls::default();
+            if watches > 0 {
+                calls.push(&WATCH);
+                for key in keys {
+                    calls.word(key);
+                }
+            }
+            batch.calls(&mut calls);
+            calls.iter().skip(watches).try_for_each(|(spec, _)| allowed(spec))?;
+            if calls.is_empty() {
+                return batch::read(&batch, Replies::new());
+            }
+            self.inner.counters.trip(calls.len());
+            (pack(&calls, self.prelude(), &[]), calls.len())
+        };
+        self.watching |= watches > 0;
+        let mut replies = self.send(packed, lines).await?;
+        if watches > 0 {
+            <()>::from_value(replies.remove(0))?;
+        }
+        batch::read(&batch, replies)
+    }
+
+    async fn transaction<B: Batch>(&mut self, batch: B) -> Result<Option<B::Output>> {
+        let (packed, lines) = {
+            let mut calls = Calls::default();
+            collect(&batch, &mut calls)?;
+            self.inner.counters.trip(calls.len());
+            let before: &[&str] =
+                if self.prelude().is_empty() { &["MULTI"] } else { &["UNWATCH", "MULTI"] };
+            (pack(&calls, before, &["EXEC"]), calls.len())
+        };
+        let replies = self.send(packed, lines + 2).await?;
+        self.watching = false;
+        of_transaction(replies, lines)?
+            .map(|replies| batch::read(&batch, replies.into()))
+            .transpose()
+    }
+}
+
+impl Session for RedisSession {
+    fn run<T: FromValue>(&mut self, cmd: Cmd<'_, T>) -> impl Future<Output = Result<T>> + Send {
+        self.watch_and(&[], cmd)
+    }
+
+    async fn watch_and<B: Batch>(&mut self, keys: &[&[u8]], reads: B) -> Result<B::Output> {
+        let inner = Arc::clone(&self.inner);
+        Inside::new(&inner.runtime, self.plain(keys, reads)).await
+    }
+
+    async fn commit<B: Batch>(&mut self, batch: B) -> Result<Option<B::Output>> {
+        let inner = Arc::clone(&self.inner);
+        Inside::new(&inner.runtime, self.transaction(batch)).await
+    }
+}
+
+impl Drop for RedisSession {
+    fn drop(&mut self) {
+        if let Some(link) = self.link.take() {
+            self.inner.pool.give_back(Idle { link, watching: self.watching || self.stale });
+        }
+    }
+}
