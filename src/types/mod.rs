@@ -21,7 +21,7 @@ pub mod zset;
 
 pub use hash::Hash;
 pub use limits::Limits;
-pub use list::List;
+pub use list::{Iter as ListIter, List};
 pub use long_double::LongDouble;
 pub use set::{Member, Set};
 pub use str::Str;
