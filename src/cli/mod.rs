@@ -7,6 +7,7 @@
 //! `head`, ends the program quietly.
 
 mod generate;
+mod serve;
 
 use std::fmt;
 use std::io;
@@ -24,6 +25,7 @@ struct Args {
 
 #[derive(Subcommand)]
 enum Command {
+    Serve(serve::Args),
     Generate(generate::Args),
 }
 
@@ -54,6 +56,7 @@ impl From<io::Error> for Failure {
 /// Runs the program with the arguments of this process.
 pub fn main() -> ExitCode {
     let result = match Args::parse().command {
+        Command::Serve(args) => serve::run(&args),
         Command::Generate(args) => generate::run(&args),
     };
     match result {
@@ -64,4 +67,9 @@ pub fn main() -> ExitCode {
             ExitCode::from(2)
         }
     }
+}
+
+/// Builds an async runtime.
+fn runtime(mut builder: tokio::runtime::Builder) -> Result<tokio::runtime::Runtime, Failure> {
+    builder.enable_all().build().map_err(|e| Failure::new(format!("cannot start threads: {e}")))
 }

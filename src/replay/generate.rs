@@ -59,7 +59,7 @@ impl Day {
         let mut rows = day.rows;
         rows.sort_unstable();
         let mut csv = csv::Writer::from_writer(out);
-        csv.write_record(HEADER.split(','))?;
+        csv.write_record(HEADER.split(',')).map_err(plain)?;
         let start = self.start.as_millis();
         for row in &rows {
             csv.write_record([
@@ -69,9 +69,18 @@ impl Day {
                 row.event.to_owned(),
                 scatter(row.item, 99_991).to_string(),
                 row.transaction.map(|t| t.to_string()).unwrap_or_default(),
-            ])?;
+            ])
+            .map_err(plain)?;
         }
         csv.flush()
+    }
+}
+
+/// The error of the writer itself, so that its kind can be seen.
+fn plain(error: csv::Error) -> io::Error {
+    match error.into_kind() {
+        csv::ErrorKind::Io(error) => error,
+        other => io::Error::other(format!("{other:?}")),
     }
 }
 
