@@ -234,7 +234,7 @@ fn every_family_has_a_conformance_file() {
         }
         files
     };
-    let plumbing = ["mod", "cx", "flags", "keys", "sample", "spec", "arguments"];
+    let plumbing = ["mod", "args", "cx", "docs", "flags", "introspect", "keys", "sample", "spec"];
     let tested = names("tests/conformance");
     let families = names("src/commands");
     assert!(families.len() > plumbing.len());

@@ -5,8 +5,11 @@
 //! queues bad arguments inside MULTI and reports them at EXEC, which a queue of parsed commands
 //! could not.
 
+pub(crate) mod args;
 mod cx;
+pub mod expiry;
 mod flags;
+pub mod generic;
 mod keys;
 pub mod sample;
 mod spec;
@@ -25,7 +28,7 @@ pub use spec::{Arg, Handler, Reply, Run, SessionOp, Spec};
 use crate::error::WireError;
 
 /// The rows of every family.
-const FAMILIES: &[&[&Spec]] = &[string::ROWS];
+const FAMILIES: &[&[&Spec]] = &[expiry::ROWS, generic::ROWS, string::ROWS];
 
 /// The longest name that is looked up; no command has a longer one.
 const LONGEST_NAME: usize = 32;

@@ -7,4 +7,6 @@
 mod support;
 
 mod connection;
+mod expiry;
+mod generic;
 mod harness;
