@@ -81,10 +81,43 @@ impl KeySpec {
         self
     }
 
-    /// Whether clients cannot find the keys by a first, a last and a step.
-    pub fn is_movable(&self) -> bool {
-        !matches!((self.begin, self.find), (Begin::Index(_), Find::Range { .. }))
-            || self.flags.has(KeyFlags::INCOMPLETE)
+    /// The first word, the last (negative: from the end) and the step, where these say it all.
+    fn range_of(&self) -> Option<(i32, i32, i32)> {
+        match (self.begin, self.find) {
+            (Begin::Index(first), Find::Range { last, step, .. }) => {
+                Some((first, if last < 0 { last } else { first + last }, step))
+            }
+            _ => None,
+        }
+    }
+
+    /// The specs that a first, a last and a step can say together: a single one, or those that
+    /// follow each other word by word.
+    fn in_range(specs: &[Self]) -> impl Iterator<Item = (i32, i32, i32)> {
+        let mut end = 0;
+        specs.iter().filter_map(move |spec| {
+            let (first, last, step) = spec.range_of()?;
+            if specs.len() > 1 && (step != 1 || (end != 0 && end != first - 1)) {
+                return None;
+            }
+            // As unsigned, so that the end of the line is the largest.
+            end = if last as u32 > end as u32 { last } else { end };
+            Some((first, last, step))
+        })
+    }
+
+    /// Whether clients cannot find all keys by a first, a last and a step.
+    pub fn are_movable(specs: &[Self]) -> bool {
+        Self::in_range(specs).count() < specs.len()
+            || specs.iter().any(|spec| spec.flags.has(KeyFlags::INCOMPLETE))
+    }
+
+    /// A first, a last and a step for what they can say; zeros for nothing.
+    pub fn as_range(specs: &[Self]) -> (i32, i32, i32) {
+        let join = |a: (i32, i32, i32), b: (i32, i32, i32)| {
+            (a.0.min(b.0), if b.1 as u32 > a.1 as u32 { b.1 } else { a.1 }, a.2)
+        };
+        Self::in_range(specs).reduce(join).unwrap_or_default()
     }
 
     /// Adds the positions of the keys in `argv`. `None` when they cannot be told.

@@ -6,14 +6,19 @@
 //! could not.
 
 pub(crate) mod args;
+pub mod connection;
 mod cx;
+mod docs;
 pub mod expiry;
 mod flags;
 pub mod generic;
+mod introspect;
 mod keys;
 pub mod sample;
+pub mod server;
 mod spec;
 pub mod string;
+pub mod transactions;
 
 use std::sync::LazyLock;
 
@@ -28,7 +33,14 @@ pub use spec::{Arg, Handler, Reply, Run, SessionOp, Spec};
 use crate::error::WireError;
 
 /// The rows of every family.
-const FAMILIES: &[&[&Spec]] = &[expiry::ROWS, generic::ROWS, string::ROWS];
+const FAMILIES: &[&[&Spec]] = &[
+    connection::ROWS,
+    expiry::ROWS,
+    generic::ROWS,
+    server::ROWS,
+    string::ROWS,
+    transactions::ROWS,
+];
 
 /// The longest name that is looked up; no command has a longer one.
 const LONGEST_NAME: usize = 32;

@@ -38,44 +38,36 @@ pub enum Run {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs, reason = "each is the command of its name")]
 pub enum SessionOp {
-    Multi,
-    Exec,
-    Discard,
-    Watch,
-    Unwatch,
-    Select,
-    Hello,
     Auth,
-    Quit,
-    Reset,
-    ClientId,
+    ClientCaching,
     ClientGetname,
-    ClientSetname,
-    ClientSetinfo,
+    ClientGetredir,
+    ClientId,
     ClientInfo,
-    ClientList,
     ClientKill,
-    ClientReply,
+    ClientList,
     ClientNoEvict,
     ClientPause,
-    ClientUnpause,
-    ClientUnblock,
+    ClientReply,
+    ClientSetname,
     ClientTracking,
     ClientTrackinginfo,
-    ClientCaching,
-    ClientGetredir,
-    Info,
+    ClientUnblock,
+    ClientUnpause,
     ConfigGet,
-    ConfigSet,
     ConfigResetstat,
     ConfigRewrite,
-    Command,
-    CommandCount,
-    CommandInfo,
-    CommandDocs,
-    CommandList,
-    CommandGetkeys,
-    CommandGetkeysandflags,
+    ConfigSet,
+    Discard,
+    Exec,
+    Hello,
+    Info,
+    Multi,
+    Quit,
+    Reset,
+    Select,
+    Unwatch,
+    Watch,
 }
 
 /// A piece of a command's argument grammar. From it come the arity and random valid calls.
@@ -155,6 +147,7 @@ pub struct Spec {
     /// One sentence.
     pub summary: &'static str,
     arity: i32,
+    id: u32,
 }
 
 impl Spec {
@@ -178,6 +171,7 @@ impl Spec {
             complexity: "O(1)",
             summary: "",
             arity,
+            id: id(name),
         }
     }
 
@@ -186,6 +180,13 @@ impl Spec {
         let mut spec = Self::new(name, Run::Container, Flags::NONE, &[Arg::Many(&[Arg::Str])]);
         spec.subs = subs;
         spec
+    }
+
+    /// Its subcommands, where the command itself can be run too.
+    #[must_use]
+    pub const fn subs(mut self, subs: &'static [&'static Spec]) -> Self {
+        self.subs = subs;
+        self
     }
 
     /// Where its keys are.
@@ -232,6 +233,13 @@ impl Spec {
         self
     }
 
+    /// A number that tells this command from all others, where a reference cannot be kept. (A
+    /// `const` has no address of its own.)
+    #[inline]
+    pub const fn id(&self) -> u32 {
+        self.id
+    }
+
     /// Number of words with the name; negative: at least as many.
     pub const fn arity(&self) -> i32 {
         self.arity
@@ -249,11 +257,13 @@ impl Spec {
 
     /// The flags, MOVABLEKEYS included, which follows from the key specs.
     pub fn flags(&self) -> Flags {
-        if self.keys.iter().any(KeySpec::is_movable) {
-            self.flags.or(Flags::MOVABLEKEYS)
-        } else {
-            self.flags
-        }
+        if KeySpec::are_movable(self.keys) { self.flags.or(Flags::MOVABLEKEYS) } else { self.flags }
+    }
+
+    /// The keys as a first, a last and a step, as far as they can be told so: what clients of old
+    /// go by. A negative last counts from the end of the line.
+    pub fn key_range(&self) -> (i32, i32, i32) {
+        KeySpec::as_range(self.keys)
     }
 
     /// Whether all of `flags` are set.
@@ -315,6 +325,18 @@ impl Spec {
         };
         self.subs.iter().find(named).copied()
     }
+}
+
+/// The FNV-1a hash of a name. That no two commands share one is tested.
+const fn id(name: &str) -> u32 {
+    let name = name.as_bytes();
+    let mut hash = 0x811c_9dc5_u32;
+    let mut i = 0;
+    while i < name.len() {
+        hash = (hash ^ name[i] as u32).wrapping_mul(0x0100_0193);
+        i += 1;
+    }
+    hash
 }
 
 const fn contains(name: &str, byte: u8) -> bool {

@@ -19,6 +19,8 @@ mod table;
 mod view;
 mod watch;
 
+use std::sync::atomic::{AtomicU64, Ordering};
+
 use parking_lot::{RwLock, RwLockReadGuard, RwLockWriteGuard};
 use smallvec::SmallVec;
 
@@ -43,6 +45,8 @@ const SHARDS: usize = 32;
 pub struct Keyspace {
     shards: Box<[RwLock<Shard>]>,
     limits: RwLock<Limits>,
+    /// Keys that have been removed because their deadline had passed.
+    expired: AtomicU64,
 }
 
 #[derive(Debug, Default)]
@@ -115,6 +119,7 @@ impl Keyspace {
         Self {
             shards: (0..SHARDS).map(|_| RwLock::default()).collect(),
             limits: RwLock::new(Limits::default()),
+            expired: AtomicU64::new(0),
         }
     }
 
@@ -185,6 +190,16 @@ impl Keyspace {
     /// Keys under WATCH at present.
     pub fn watched_keys(&self) -> usize {
         self.shards.iter().map(|s| s.read().watchers.len()).sum()
+    }
+
+    /// How many keys have been removed because their deadline had passed.
+    pub fn expired(&self) -> u64 {
+        self.expired.load(Ordering::Relaxed)
+    }
+
+    /// Makes [`expired`](Self::expired) count from zero again.
+    pub fn reset_stats(&self) {
+        self.expired.store(0, Ordering::Relaxed);
     }
 
     #[doc(hidden)]

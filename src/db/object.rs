@@ -31,6 +31,17 @@ impl Object {
         }
     }
 
+    /// Bytes on the heap, estimated.
+    pub(super) fn heap_size(&self) -> usize {
+        match self {
+            Self::Str(v) => v.len(),
+            Self::List(v) => v.len() * 16,
+            Self::Hash(v) => v.heap_size(),
+            Self::Set(v) => v.heap_size(),
+            Self::Zset(v) => v.len() * 32,
+        }
+    }
+
     /// The form in use, as `OBJECT ENCODING` answers.
     pub fn encoding(&self) -> &'static str {
         match self {

@@ -42,6 +42,11 @@ impl Db<'_> {
         DbStats { keys: self.len(), expires, average_ttl_ms }
     }
 
+    /// Bytes that the selected database takes, estimated from a few entries of each shard.
+    pub fn memory(&self) -> usize {
+        self.tables().map(Table::memory).sum()
+    }
+
     /// A random live key, each equally likely. O(shards), unless most keys are due.
     pub fn random_key(&self, env: &Env) -> Option<Bytes> {
         let total: usize = self.tables().map(Table::len).sum();

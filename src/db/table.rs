@@ -182,6 +182,22 @@ impl Table {
             .sum()
     }
 
+    /// Bytes, estimated: what a few entries own on the heap is taken as the mean of all.
+    pub(super) fn memory(&self) -> usize {
+        const SAMPLES: usize = 16;
+        // A key costs its entry, a little room to grow, and its place in the index.
+        const EACH: usize = size_of::<Entry>() * 9 / 8 + 8;
+        let step = self.len().div_ceil(SAMPLES).max(1);
+        let owned = |entry: &Entry| entry.key.heap_size() + entry.object.heap_size();
+        let (mut seen, mut bytes) = (0, 0);
+        for at in (0..self.len()).step_by(step) {
+            seen += 1;
+            bytes += owned(self.entry(at));
+        }
+        let heap = self.heap.capacity() * size_of::<Due>();
+        self.len() * EACH + bytes * self.len() / seen.max(1) + heap
+    }
+
     /// The earliest deadline.
     pub(super) fn next_deadline(&self) -> Option<i64> {
         self.heap.first().map(|d| d.deadline_ms)

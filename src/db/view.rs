@@ -4,6 +4,8 @@
 //! closures that say whether they changed anything, so that WATCH and the removal of emptied
 //! collections cannot be forgotten.
 
+use std::sync::atomic::Ordering;
+
 use super::object::{Kind, Object};
 use super::table::{Entry, Table};
 use super::watch::WatchFlag;
@@ -167,7 +169,7 @@ impl<'k> Db<'k> {
         let at = table.find(hash, key);
         match at {
             Some(at) if table.is_expired(at, now_ms) => {
-                self.remove_at(shard, at);
+                self.expire_at(shard, at);
                 (shard, None)
             }
             Some(at) => {
@@ -193,9 +195,14 @@ impl<'k> Db<'k> {
         for done in 0..most {
             let table = self.shard_mut(shard).table(index);
             let Some(at) = table.and_then(|t| t.due(now_ms)) else { return done };
-            self.remove_at(shard, at);
+            self.expire_at(shard, at);
         }
         most
+    }
+
+    fn expire_at(&mut self, shard: u32, at: usize) {
+        self.remove_at(shard, at);
+        self.keyspace.expired.fetch_add(1, Ordering::Relaxed);
     }
 
     /// Changes the value under an existing key. `change` answers its result and whether it changed

@@ -7,7 +7,7 @@ use smallvec::SmallVec;
 
 use super::dispatch::{self, Keys};
 use super::{Engine, Shared};
-use crate::commands::{Cx, Flags, Run, Spec};
+use crate::commands::{Cx, Run, Spec};
 use crate::db::{Access, Scope};
 use crate::error::WireError;
 use crate::resp::{Protocol, Value};
@@ -92,7 +92,7 @@ impl<'a> Calls<'a> {
         let scope = match all {
             None => Scope::Keys(&keys),
             // One lock must do for all: a key that is written makes it exclusive.
-            Some(Access::Read) if self.lines.iter().any(|(spec, _)| spec.is(Flags::WRITE)) => {
+            Some(Access::Read) if keys.iter().any(|(_, access)| *access == Access::Write) => {
                 Scope::All(Access::Write)
             }
             Some(access) => Scope::All(access),

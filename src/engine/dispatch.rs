@@ -3,6 +3,7 @@
 use smallvec::SmallVec;
 
 use super::Shared;
+use super::client::Client;
 use crate::commands::{Cx, Flags, KeyFlags, Run, Spec};
 use crate::db::{Access, Scope};
 use crate::error::WireError;
@@ -11,7 +12,7 @@ use crate::resp::{Protocol, Value};
 /// The keys of a command line, with what is done to each.
 pub(super) type Keys<'a> = SmallVec<[(&'a [u8], Access); 4]>;
 
-/// Runs a command that needs no session.
+/// Runs a command that needs no session, on behalf of a client if one is known.
 #[inline]
 pub(super) fn run(
     shared: &Shared,
@@ -19,6 +20,7 @@ pub(super) fn run(
     argv: &[&[u8]],
     db: usize,
     protocol: Protocol,
+    client: Option<&Client>,
 ) -> Value {
     if !spec.accepts(argv.len()) {
         return Value::Error(spec.arity_error());
@@ -30,6 +32,9 @@ pub(super) fn run(
     let known = collect_keys(spec, argv, &mut keys);
     let scope = if known { Scope::Keys(&keys) } else { whole(spec) };
     let mut cx = context(shared, &scope, db, protocol);
+    if let Some(client) = client {
+        client.is_active(cx.now);
+    }
     handler(&mut cx, argv).into()
 }
 
@@ -51,8 +56,10 @@ pub(super) fn context<'k>(
 /// All shards, as this command needs them; or none.
 pub(super) fn whole(spec: &Spec) -> Scope<'static> {
     match spec.run {
-        Run::Data(_) | Run::Server(_) if spec.is(Flags::READONLY) => Scope::All(Access::Read),
-        Run::Data(_) | Run::Server(_) => Scope::All(Access::Write),
+        Run::Data(_) if spec.is(Flags::READONLY) => Scope::All(Access::Read),
+        Run::Data(_) => Scope::All(Access::Write),
+        Run::Server(_) if spec.is(Flags::WRITE) => Scope::All(Access::Write),
+        Run::Server(_) => Scope::All(Access::Read),
         _ => Scope::Nothing,
     }
 }

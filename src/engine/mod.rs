@@ -7,6 +7,8 @@
 //! Not here: bytes on a wire (see the server), typed calls (see the backend).
 
 mod calls;
+mod client;
+mod config;
 mod dispatch;
 mod ops;
 mod session;
@@ -20,7 +22,9 @@ use dashmap::DashMap;
 pub use calls::{Calls, Replies};
 pub use session::Session;
 
-use crate::bytes::Bytes;
+use client::Client;
+use config::Config;
+
 use crate::commands::Spec;
 use crate::db::Keyspace;
 use crate::env::{Env, Timestamp};
@@ -46,19 +50,72 @@ pub struct Engine {
 pub(crate) struct Shared {
     pub(crate) keyspace: Keyspace,
     pub(crate) env: Env,
+    pub(crate) config: Config,
     /// When the engine was made.
     pub(crate) started: Timestamp,
-    /// The open sessions.
-    pub(crate) clients: DashMap<u64, Client>,
+    /// Tells this engine from all others: 40 hexadecimal digits.
+    pub(crate) run_id: String,
+    /// The open sessions. Whoever walks them must put them in order first.
+    clients: DashMap<u64, Arc<Client>>,
     next_client: AtomicU64,
-    /// Commands that sessions have run, as they last reported.
-    pub(crate) commands: AtomicU64,
+    stats: Stats,
 }
 
-/// What others may see of a session.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Client {
-    pub(crate) name: Bytes,
+/// Counts since the start or CONFIG RESETSTAT.
+#[derive(Debug, Default)]
+struct Stats {
+    /// Commands of sessions that are closed.
+    finished: AtomicU64,
+    /// Commands before the last reset.
+    commands_before: AtomicU64,
+    /// Sessions before the last reset.
+    sessions_before: AtomicU64,
+}
+
+impl Shared {
+    /// The open sessions, by number.
+    fn clients(&self) -> Vec<Arc<Client>> {
+        let mut clients: Vec<_> = self.clients.iter().map(|c| Arc::clone(c.value())).collect();
+        clients.sort_unstable_by_key(|client| client.id);
+        clients
+    }
+
+    /// Forgets a session that is closed.
+    fn leave(&self, client: &Client) {
+        self.clients.remove(&client.id);
+        self.stats.finished.fetch_add(client.commands(), Ordering::Relaxed);
+    }
+
+    fn commands_ever(&self) -> u64 {
+        let open: u64 = self.clients.iter().map(|client| client.commands()).sum();
+        self.stats.finished.load(Ordering::Relaxed) + open
+    }
+
+    fn sessions_ever(&self) -> u64 {
+        self.next_client.load(Ordering::Relaxed) - 1
+    }
+
+    /// Commands that sessions have run since the last reset.
+    fn commands(&self) -> u64 {
+        self.commands_ever().saturating_sub(self.stats.commands_before.load(Ordering::Relaxed))
+    }
+
+    /// Sessions opened since the last reset.
+    fn sessions(&self) -> u64 {
+        self.sessions_ever().saturating_sub(self.stats.sessions_before.load(Ordering::Relaxed))
+    }
+
+    fn reset_stats(&self) {
+        self.stats.commands_before.store(self.commands_ever(), Ordering::Relaxed);
+        self.stats.sessions_before.store(self.sessions_ever(), Ordering::Relaxed);
+        self.keyspace.reset_stats();
+    }
+}
+
+/// 40 random hexadecimal digits.
+fn run_id(env: &Env) -> String {
+    let (a, b, c) = (env.random(), env.random(), env.random() as u32);
+    format!("{a:016x}{b:016x}{c:08x}")
 }
 
 impl Engine {
@@ -72,11 +129,13 @@ impl Engine {
     pub fn with_env(env: Env) -> Self {
         let shared = Shared {
             keyspace: Keyspace::new(),
+            config: Config::new(),
             started: env.now(),
+            run_id: run_id(&env),
             env,
             clients: DashMap::new(),
             next_client: AtomicU64::new(1),
-            commands: AtomicU64::new(0),
+            stats: Stats::default(),
         };
         Self { shared: Arc::new(shared) }
     }
@@ -91,7 +150,7 @@ impl Engine {
     /// session is answered with an error.
     #[inline]
     pub fn run(&self, spec: &'static Spec, argv: &[&[u8]]) -> Value {
-        dispatch::run(&self.shared, spec, argv, 0, Protocol::Resp2)
+        dispatch::run(&self.shared, spec, argv, 0, Protocol::Resp2, None)
     }
 
     /// Where this engine's time and randomness come from.

@@ -1,10 +1,10 @@
 //! [`Session`]: what a connection is to a server.
 
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
-use super::transaction::{Queue, Watches};
-use super::{Client, Engine, Shared, dispatch, ops};
+use super::client::Client;
+use super::transaction::{self, Queue, Watches};
+use super::{Engine, Shared, dispatch, ops};
 use crate::commands::{self, Flags, Run, SessionOp, Spec};
 use crate::error::WireError;
 use crate::resp::{Protocol, Value};
@@ -15,37 +15,51 @@ use crate::resp::{Protocol, Value};
 #[derive(Debug)]
 pub struct Session {
     pub(super) shared: Arc<Shared>,
-    pub(super) id: u64,
+    /// What others see of it.
+    pub(super) client: Arc<Client>,
     pub(super) db: usize,
     pub(super) protocol: Protocol,
     pub(super) queue: Option<Queue>,
     pub(super) watches: Watches,
     pub(super) closing: bool,
-    commands: u64,
+    pub(super) wanted: Wanted,
 }
 
-/// How many commands a session counts before it reports them, so that sessions on several cores
-/// do not fight over the counter.
-const REPORT_EVERY: u64 = 64;
+/// Which replies the client wants, by CLIENT REPLY.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Wanted {
+    /// All.
+    #[default]
+    On,
+    /// None, from the command that asks for this on.
+    Off,
+    /// Neither that of the command that asks for this nor the next.
+    SkipNext,
+    /// Not this one.
+    Skip,
+}
+
+pub(super) const CLOSED: WireError = WireError::fixed("ERR the session is closed");
 
 impl Session {
     pub(super) fn new(shared: Arc<Shared>, id: u64) -> Self {
-        shared.clients.insert(id, Client::default());
+        let client = Arc::new(Client::new(id, shared.env.now()));
+        shared.clients.insert(id, Arc::clone(&client));
         Self {
             shared,
-            id,
+            client,
             db: 0,
             protocol: Protocol::Resp2,
             queue: None,
             watches: Watches::default(),
             closing: false,
-            commands: 0,
+            wanted: Wanted::On,
         }
     }
 
     /// The session's number, as `CLIENT ID` answers.
     pub fn id(&self) -> u64 {
-        self.id
+        self.client.id
     }
 
     /// The engine it belongs to.
@@ -58,16 +72,28 @@ impl Session {
         self.protocol
     }
 
-    /// Whether the client has asked to be disconnected (`QUIT`).
+    /// Whether the session is over: the client has asked to be disconnected (`QUIT`), or another
+    /// has had it disconnected (`CLIENT KILL`). Every further command is answered with an error.
     pub fn is_closing(&self) -> bool {
-        self.closing
+        self.closing || self.client.is_killed()
+    }
+
+    /// Whether the client does not want the reply to the last command (`CLIENT REPLY`).
+    pub fn is_silent(&self) -> bool {
+        self.wanted != Wanted::On
+    }
+
+    /// Says where the client is and where it has connected to, for `CLIENT LIST` and its kin. A
+    /// session in this process is at `process:` and its number.
+    pub fn set_addresses(&mut self, peer: impl Into<String>, local: impl Into<String>) {
+        self.client.set_addresses(peer.into(), local.into());
     }
 
     /// Runs a command line: its name, in any case, and its arguments.
     pub fn call(&mut self, argv: &[&[u8]]) -> Value {
         match commands::resolve(argv) {
             Ok(spec) => self.run_resolved(spec, argv),
-            Err(error) => self.reject(error),
+            Err(error) => self.reject(error, commands::lookup(argv.first().unwrap_or(&&b""[..]))),
         }
     }
 
@@ -76,12 +102,18 @@ impl Session {
         if spec.accepts(argv.len()) {
             self.run_resolved(spec, argv)
         } else {
-            self.reject(spec.arity_error())
+            self.reject(spec.arity_error(), Some(spec))
         }
     }
 
-    /// An error before a command is run or queued: a transaction being queued is lost with it.
-    fn reject(&mut self, error: WireError) -> Value {
+    /// An error before a command is run or queued: a transaction being queued is lost with it, and
+    /// a misspelt EXEC ends it.
+    fn reject(&mut self, error: WireError, spec: Option<&'static Spec>) -> Value {
+        self.next_reply();
+        if spec.is_some_and(|spec| matches!(spec.run, Run::Session(SessionOp::Exec))) {
+            self.abandon();
+            return Value::Error(transaction::exec_aborted(&error));
+        }
         if let Some(queue) = &mut self.queue {
             queue.abort();
         }
@@ -89,35 +121,45 @@ impl Session {
     }
 
     fn run_resolved(&mut self, spec: &'static Spec, argv: &[&[u8]]) -> Value {
+        if self.is_closing() {
+            return Value::Error(CLOSED);
+        }
+        self.client.runs(spec);
         if let Some(queue) = &mut self.queue {
             if spec.is(Flags::NO_MULTI) {
-                return self.reject(NOT_IN_MULTI);
+                return self.reject(NOT_IN_MULTI, Some(spec));
             }
             if !runs_at_once(spec) {
                 queue.push(spec, argv);
+                self.client.set_queued(Some(queue.len()));
+                self.next_reply();
                 return Value::simple("QUEUED");
             }
         }
-        self.count();
+        self.next_reply();
         match spec.run {
             Run::Data(_) | Run::Plain(_) => {
-                dispatch::run(&self.shared, spec, argv, self.db, self.protocol)
+                let client = Some(&*self.client);
+                dispatch::run(&self.shared, spec, argv, self.db, self.protocol, client)
             }
             Run::Session(op) | Run::Server(op) => {
                 let shared = Arc::clone(&self.shared);
                 let scope = dispatch::whole(spec);
                 let mut cx = dispatch::context(&shared, &scope, self.db, self.protocol);
+                self.client.is_active(cx.now);
                 ops::run(self, op, &mut cx, argv).into()
             }
             Run::Container => Value::Error(spec.arity_error()),
         }
     }
 
-    fn count(&mut self) {
-        self.commands += 1;
-        if self.commands.is_multiple_of(REPORT_EVERY) {
-            self.shared.commands.fetch_add(REPORT_EVERY, Ordering::Relaxed);
-        }
+    /// Moves what CLIENT REPLY has asked for on to the next command.
+    fn next_reply(&mut self) {
+        self.wanted = match self.wanted {
+            Wanted::On | Wanted::Skip => Wanted::On,
+            Wanted::Off => Wanted::Off,
+            Wanted::SkipNext => Wanted::Skip,
+        };
     }
 }
 
@@ -133,7 +175,6 @@ pub(super) fn runs_at_once(spec: &Spec) -> bool {
 impl Drop for Session {
     fn drop(&mut self) {
         self.unwatch_all();
-        self.shared.clients.remove(&self.id);
-        self.shared.commands.fetch_add(self.commands % REPORT_EVERY, Ordering::Relaxed);
+        self.shared.leave(&self.client);
     }
 }

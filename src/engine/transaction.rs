@@ -7,13 +7,13 @@
 use std::sync::Arc;
 
 use super::dispatch::{self, Keys};
-use super::session::{NOT_IN_MULTI, runs_at_once};
+use super::session::{CLOSED, NOT_IN_MULTI, runs_at_once};
 use super::{Calls, Replies, Session, ops};
 use crate::bytes::Bytes;
 use crate::commands::{Cx, Flags, Reply, Run, Spec};
 use crate::db::{Access, Scope, WatchFlag};
 use crate::error::WireError;
-use crate::resp::Value;
+use crate::resp::{Protocol, ReplyDecoder, Value, encode};
 
 /// Commands between MULTI and EXEC.
 #[derive(Debug, Default)]
@@ -66,21 +66,46 @@ impl Watches {
     }
 }
 
+/// What a client reads of a reply in a protocol: how it stays when a HELLO in the queue changes the
+/// protocol of what follows.
+fn as_read(reply: &Value, protocol: Protocol) -> Value {
+    let mut bytes = Vec::new();
+    encode(reply, protocol, &mut bytes);
+    let mut decoder = ReplyDecoder::default();
+    decoder.feed(&bytes);
+    decoder.next_reply().ok().flatten().unwrap_or(Value::Nil)
+}
+
+/// The error for an EXEC that is itself malformed.
+pub(super) fn exec_aborted(error: &WireError) -> WireError {
+    let reason = error.as_bytes();
+    let reason = reason.strip_prefix(b"ERR ").unwrap_or(reason);
+    WireError::new([b"EXECABORT Transaction discarded because of: ", reason].concat())
+}
+
 impl Session {
     pub(super) fn multi(&mut self) -> Reply {
         if self.queue.is_some() {
             return Err(WireError::fixed("ERR MULTI calls can not be nested"));
         }
         self.queue = Some(Queue::default());
+        self.client.set_queued(Some(0));
         Ok(Value::OK)
     }
 
     pub(super) fn discard(&mut self) -> Reply {
-        if self.queue.take().is_none() {
+        if self.queue.is_none() {
             return Err(WireError::fixed("ERR DISCARD without MULTI"));
         }
-        self.unwatch_all();
+        self.abandon();
         Ok(Value::OK)
+    }
+
+    /// Gives up the transaction and all watches.
+    pub(super) fn abandon(&mut self) {
+        self.queue = None;
+        self.client.set_queued(None);
+        self.unwatch_all();
     }
 
     pub(super) fn watch(&mut self, keys: &[&[u8]]) -> Reply {
@@ -132,7 +157,7 @@ impl Session {
         } else {
             Ok(self.exec_queue(&queue.commands))
         };
-        self.unwatch_all();
+        self.abandon();
         reply
     }
 
@@ -149,6 +174,9 @@ impl Session {
     /// watched key has changed and nothing was run. A line of the wrong length refuses all.
     /// Whatever the outcome, the watches are given up.
     pub fn commit(&mut self, calls: &Calls<'_>) -> Result<Option<Replies>, WireError> {
+        if self.is_closing() {
+            return Err(CLOSED);
+        }
         if self.queue.is_some() {
             return Err(WireError::fixed("ERR MULTI calls can not be nested"));
         }
@@ -158,6 +186,7 @@ impl Session {
         } else if calls.iter().any(|(spec, _)| refused(spec)) {
             Err(NOT_IN_MULTI)
         } else {
+            calls.iter().for_each(|(spec, _)| self.client.runs(spec));
             Ok(self.run_unbroken(calls))
         };
         self.unwatch_all();
@@ -178,7 +207,8 @@ impl Session {
             return None;
         }
         cx.db.select(self.db);
-        let run = |(spec, argv): (&'static Spec, &[&[u8]])| {
+        let mut replies = Replies::new();
+        for (spec, argv) in calls.iter() {
             let reply: Value = match spec.run {
                 Run::Data(handler) | Run::Plain(handler) => handler(&mut cx, argv),
                 Run::Session(op) | Run::Server(op) => ops::run(self, op, &mut cx, argv),
@@ -186,10 +216,12 @@ impl Session {
             }
             .into();
             cx.db.select(self.db);
-            cx.protocol = self.protocol;
-            reply
-        };
-        let replies = calls.iter().map(run).collect();
+            if self.protocol != cx.protocol {
+                replies.iter_mut().for_each(|reply| *reply = as_read(reply, cx.protocol));
+                cx.protocol = self.protocol;
+            }
+            replies.push(reply);
+        }
         drop(cx);
         self.release(&watches);
         Some(replies)

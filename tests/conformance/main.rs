@@ -10,3 +10,6 @@ mod connection;
 mod expiry;
 mod generic;
 mod harness;
+mod server;
+mod table;
+mod transactions;
