@@ -78,23 +78,51 @@ pub fn parse_f64(text: &[u8]) -> Option<f64> {
     if let Some(n) = parse_i64(text) {
         return Some(n as f64); // rounds once, as reading the digits would
     }
+    convert(text).filter(|(_, fits)| *fits).map(|(n, _)| n)
+}
+
+/// Reads a double as Redis reads the ends of a range of scores: all that C's `strtod` takes, from
+/// a C string. So leading space is skipped, nothing at all is 0, what is too large is infinite and
+/// too small is 0, and a zero byte ends the text. But no NaN, and nothing left over.
+///
+/// ```
+/// use stockroom::types::number::parse_c_f64;
+/// assert_eq!(parse_c_f64(b" 1.5"), Some(1.5));
+/// assert_eq!(parse_c_f64(b""), Some(0.0));
+/// assert_eq!(parse_c_f64(b"1e400"), Some(f64::INFINITY));
+/// assert_eq!(parse_c_f64(b"1 "), None);
+/// ```
+pub fn parse_c_f64(text: &[u8]) -> Option<f64> {
+    let text = text.split(|&b| b == 0).next().unwrap_or_default();
+    if text.is_empty() {
+        return Some(0.0);
+    }
+    let space = |b: &u8| matches!(b, b' ' | b'\t'..=b'\r');
+    let start = text.iter().position(|b| !space(b))?;
+    convert(&text[start..]).map(|(n, _)| n)
+}
+
+/// The number that `strtod` reads, and whether a double can hold it: if not it is infinite or 0.
+fn convert(text: &[u8]) -> Option<(f64, bool)> {
     let (negative, numeral) = scan(text)?;
-    let magnitude = match numeral {
-        Numeral::Infinity => f64::INFINITY,
+    let (magnitude, fits) = match numeral {
+        Numeral::Infinity => (f64::INFINITY, true),
         Numeral::Nan => return None,
         Numeral::Decimal(digits) => {
             let unsigned = text.strip_prefix(b"-").unwrap_or(text);
             let value: f64 = std::str::from_utf8(unsigned).ok()?.parse().ok()?;
             let lost = value == 0.0 && !digits.is_zero();
-            (value.is_finite() && !lost).then_some(value)?
+            (value, value.is_finite() && !lost)
         }
         Numeral::Hex(digits) => {
             let (mantissa, exp, sticky) = hex_value(digits);
-            let (m, e) = DOUBLE.round(mantissa, exp, sticky)?;
-            (m != 0 || mantissa == 0).then(|| compose(m, e))?
+            match DOUBLE.round(mantissa, exp, sticky) {
+                Some((m, e)) => (compose(m, e), m != 0 || mantissa == 0),
+                None => (f64::INFINITY, false),
+            }
         }
     };
-    Some(if negative { -magnitude } else { magnitude })
+    Some((if negative { -magnitude } else { magnitude }, fits))
 }
 
 /// The double `m * 2^e` from what [`Format::round`] gave.
@@ -215,6 +243,25 @@ mod tests {
             "1,5",
         ] {
             assert_eq!(parse_f64(text.as_bytes()), None, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn ends_of_ranges_are_read_as_c_strings() {
+        // Checked with ZRANGEBYSCORE on Redis 7.0.15.
+        for (text, value) in [
+            ("", 0.0),
+            ("\0x", 0.0),
+            ("\t\n 7\0x", 7.0),
+            ("1e-400", 0.0),
+            ("-1e400", f64::NEG_INFINITY),
+            ("0x1p1024", f64::INFINITY),
+            ("0x10", 16.0),
+        ] {
+            assert_eq!(parse_c_f64(text.as_bytes()), Some(value), "{text:?}");
+        }
+        for text in [" ", "1 ", "nan", "-nan(1)", "x", "1x", " \0"] {
+            assert_eq!(parse_c_f64(text.as_bytes()), None, "{text:?}");
         }
     }
 

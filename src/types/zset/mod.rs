@@ -6,7 +6,7 @@
 //! member too many or too long, and never back.
 //!
 //! Invariants: members are distinct; no score is NaN, which the caller must not pass in; -0 and 0
-//! are equal scores, of which the one that came first is kept. It may be empty: that an empty set
+//! are equal scores, of which the large form keeps the one that came first and the packed form 0. It may be empty: that an empty set
 //! does not exist is the keyspace's business.
 
 mod bound;
@@ -60,6 +60,20 @@ impl Zset {
     /// An empty sorted set, without an allocation.
     pub fn new() -> Self {
         Self(Repr::Packed(Packed::default()))
+    }
+
+    /// A sorted set of elements that are in order and distinct, in the form that fits them: as
+    /// Redis makes the results of ZUNIONSTORE and its kin. O(n log n).
+    pub fn from_sorted<M: AsRef<[u8]>>(elements: &[(M, f64)], limits: &Limits) -> Self {
+        let fits = |(member, _): &(M, f64)| member.as_ref().len() <= limits.zset_listpack_value;
+        if elements.len() <= limits.zset_listpack_entries && elements.iter().all(fits) {
+            return Self(Repr::Packed(Packed::from_sorted(elements)));
+        }
+        let mut tree = Tree::new();
+        for (member, score) in elements {
+            tree.insert_with(member.as_ref(), |_| Some(*score));
+        }
+        Self(Repr::Tree(Box::new(tree)))
     }
 
     /// Number of members. O(1).

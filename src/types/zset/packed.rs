@@ -11,7 +11,8 @@
 //! few members each are the reason for all this: 9 bytes per member above its own, 1 per set.
 //!
 //! Invariants: ordered by score, then by member; members are distinct; narrow whenever count and
-//! lengths allowed it when the set last grew; the empty set holds no allocation. Every operation is
+//! lengths allowed it when the set last grew; the empty set holds no allocation; no score is -0,
+//! which becomes 0 as in Redis's listpack. Every operation is
 //! O(n), in practice a short copy. Not for large sets: [`Tree`](super::tree::Tree) takes over.
 
 use std::ops::Range;
@@ -102,6 +103,11 @@ fn chunk<const N: usize>(column: &[u8], i: usize) -> [u8; N] {
     out
 }
 
+/// The score as a listpack keeps it.
+fn unsigned_zero(score: f64) -> f64 {
+    score + 0.0
+}
+
 /// Bytes of the header and of one length.
 const fn widths(wide: bool) -> (usize, usize) {
     if wide { (5, 4) } else { (1, 1) }
@@ -166,8 +172,24 @@ impl Packed {
         self.view().partition(below)
     }
 
+    /// A set of elements that are in order and distinct.
+    pub(super) fn from_sorted<M: AsRef<[u8]>>(elements: &[(M, f64)]) -> Self {
+        if elements.is_empty() {
+            return Self::default();
+        }
+        let length = |i: usize| elements[i].0.as_ref().len();
+        let wide = elements.len() >= usize::from(WIDE)
+            || (0..elements.len()).any(|i| length(i) > usize::from(u8::MAX));
+        let rest = (0..elements.len()).map(|i| SCORE + length(i)).sum();
+        let mut out = start(wide, elements.len(), length, rest);
+        elements.iter().for_each(|(_, s)| out.extend_from_slice(&unsigned_zero(*s).to_le_bytes()));
+        elements.iter().for_each(|(m, _)| out.extend_from_slice(m.as_ref()));
+        Self(out.into_boxed_slice())
+    }
+
     /// Adds a member that is not there yet.
     pub(super) fn add(&mut self, member: &[u8], score: f64) {
+        let score = unsigned_zero(score);
         let view = self.view();
         let at = view.lower_bound(score, member);
         let wide =
@@ -192,6 +214,7 @@ impl Packed {
 
     /// Gives the element at `from` another score and its place, without an allocation.
     pub(super) fn rescore(&mut self, from: usize, score: f64) {
+        let score = unsigned_zero(score);
         let view = self.view();
         let member = view.member(from);
         let target = view.lower_bound(score, member);
@@ -249,6 +272,7 @@ impl Packed {
         }
         for i in 0..view.count {
             assert!(!view.score(i).is_nan(), "score {i} is not a number");
+            assert!(view.score(i).to_bits() != (-0.0_f64).to_bits(), "score {i} is -0");
             assert_eq!(view.find(view.member(i)), Some(i), "member {i} is there twice");
         }
     }
