@@ -14,6 +14,7 @@ mod flags;
 pub mod generic;
 mod introspect;
 mod keys;
+pub mod list;
 pub mod sample;
 pub mod server;
 mod spec;
@@ -37,6 +38,7 @@ const FAMILIES: &[&[&Spec]] = &[
     connection::ROWS,
     expiry::ROWS,
     generic::ROWS,
+    list::ROWS,
     server::ROWS,
     string::ROWS,
     transactions::ROWS,

@@ -111,18 +111,21 @@ impl Str {
         self.len() == 0
     }
 
-    /// Adds text at the end. O(added), amortised.
+    /// Adds text at the end; none at all still makes the string `raw`. O(added), amortised.
     pub fn append(&mut self, text: &[u8]) {
-        self.set_range(self.len(), text);
+        self.write(self.len(), text);
     }
 
     /// Overwrites from `offset` on, with zeros between the old end and an offset behind it.
     /// Writing nothing changes nothing. O(written), amortised, where the string was changed
     /// before.
     pub fn set_range(&mut self, offset: usize, text: &[u8]) {
-        if text.is_empty() {
-            return;
+        if !text.is_empty() {
+            self.write(offset, text);
         }
+    }
+
+    fn write(&mut self, offset: usize, text: &[u8]) {
         let end = offset.saturating_add(text.len());
         if let Repr::Buffer(buffer) = &mut self.0 {
             buffer.reserve(end);
@@ -284,8 +287,10 @@ mod tests {
         assert_eq!(Str::from_text(Bytes::from("3")).encoding(), "embstr");
         assert_eq!(Str::from_text(Bytes::from("3")).as_i64(), Some(3));
         let mut s = Str::new(b"1");
-        s.append(b"");
+        s.set_range(9, b"");
         assert_eq!(s.encoding(), "int");
+        s.append(b"");
+        assert_eq!((s.encoding(), s.as_i64()), ("raw", Some(1)));
         s.append(b"0");
         assert_eq!((s.encoding(), s.as_i64()), ("raw", Some(10)));
     }

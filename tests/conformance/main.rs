@@ -10,6 +10,8 @@ mod connection;
 mod expiry;
 mod generic;
 mod harness;
+mod list;
 mod server;
+mod string;
 mod table;
 mod transactions;
