@@ -47,6 +47,7 @@ pub mod replay;
 pub mod resp;
 #[cfg(feature = "server")]
 pub mod server;
+pub mod shop;
 pub mod types;
 
 pub use bytes::Bytes;

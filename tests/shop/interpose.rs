@@ -1,0 +1,141 @@
+//! [`Interposed`]: a backend that lets a test act between two steps of a client, see what is sent,
+//! and lose requests and replies.
+
+use std::future::Future;
+use std::sync::Arc;
+use std::time::Duration;
+
+use stockroom::backend::{Backend, Batch, Cmd, FromValue, Session, Stats};
+use stockroom::engine::Calls;
+use stockroom::{Error, ErrorKind, Result, Timestamp};
+
+/// What a client is about to do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Step {
+    /// One command, or a pipeline, outside a session or in one.
+    Send(Vec<&'static str>),
+    /// `MULTI … EXEC` outside a session.
+    Atomic(Vec<&'static str>),
+    /// To take a session.
+    Session,
+    /// To watch keys and read.
+    Watch(Vec<&'static str>),
+    /// `MULTI … EXEC` under its watches.
+    Commit(Vec<&'static str>),
+    /// To wait.
+    Sleep(Duration),
+}
+
+/// What becomes of a step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Fate {
+    /// It goes through.
+    Pass,
+    /// The request is lost.
+    NotSent,
+    /// The request arrives, and its reply is lost.
+    LoseReply,
+}
+
+type Hook = dyn Fn(&Step) -> Fate + Send + Sync;
+
+/// A backend whose every step is told to a hook first.
+#[derive(Clone)]
+pub(crate) struct Interposed<B> {
+    inner: B,
+    hook: Arc<Hook>,
+}
+
+impl<B: Backend> Interposed<B> {
+    pub(crate) fn new(inner: B, hook: impl Fn(&Step) -> Fate + Send + Sync + 'static) -> Self {
+        Self { inner, hook: Arc::new(hook) }
+    }
+}
+
+fn names<B: Batch>(batch: &B) -> Vec<&'static str> {
+    let mut calls = Calls::default();
+    batch.calls(&mut calls);
+    calls.iter().map(|(spec, _)| spec.name).collect()
+}
+
+/// Lets `call` happen, or not, or happen unseen.
+async fn meet<T>(fate: Fate, call: impl Future<Output = Result<T>>) -> Result<T> {
+    match fate {
+        Fate::Pass => call.await,
+        Fate::NotSent => Err(Error::new(ErrorKind::NotSent, "lost on the way there")),
+        Fate::LoseReply => {
+            drop(call.await);
+            Err(Error::new(ErrorKind::Unknown, "lost on the way back"))
+        }
+    }
+}
+
+impl<B: Backend> Backend for Interposed<B> {
+    type Session = InterposedSession<B::Session>;
+
+    async fn run<T: FromValue>(&self, cmd: Cmd<'_, T>) -> Result<T> {
+        let fate = (self.hook)(&Step::Send(names(&cmd)));
+        meet(fate, self.inner.run(cmd)).await
+    }
+
+    async fn pipeline<L: Batch>(&self, batch: L) -> Result<L::Output> {
+        let fate = (self.hook)(&Step::Send(names(&batch)));
+        meet(fate, self.inner.pipeline(batch)).await
+    }
+
+    async fn atomic<L: Batch>(&self, batch: L) -> Result<L::Output> {
+        let fate = (self.hook)(&Step::Atomic(names(&batch)));
+        meet(fate, self.inner.atomic(batch)).await
+    }
+
+    async fn session(&self) -> Result<Self::Session> {
+        let fate = (self.hook)(&Step::Session);
+        let inner = meet(fate, self.inner.session()).await?;
+        Ok(InterposedSession { inner, hook: Arc::clone(&self.hook) })
+    }
+
+    fn now(&self) -> Timestamp {
+        self.inner.now()
+    }
+
+    fn sleep(&self, d: Duration) -> impl Future<Output = ()> + Send {
+        // The end of the sleep is fixed first, so that a hook can move the clock to it.
+        let sleep = self.inner.sleep(d);
+        let hook = Arc::clone(&self.hook);
+        async move {
+            hook(&Step::Sleep(d));
+            sleep.await;
+        }
+    }
+
+    fn random(&self, bytes: &mut [u8]) {
+        self.inner.random(bytes);
+    }
+
+    fn stats(&self) -> Stats {
+        self.inner.stats()
+    }
+}
+
+/// A session of [`Interposed`].
+pub(crate) struct InterposedSession<S> {
+    inner: S,
+    hook: Arc<Hook>,
+}
+
+impl<S: Session> Session for InterposedSession<S> {
+    async fn run<T: FromValue>(&mut self, cmd: Cmd<'_, T>) -> Result<T> {
+        let fate = (self.hook)(&Step::Send(names(&cmd)));
+        meet(fate, self.inner.run(cmd)).await
+    }
+
+    async fn watch_and<L: Batch>(&mut self, keys: &[&[u8]], reads: L) -> Result<L::Output> {
+        let fate = (self.hook)(&Step::Watch(names(&reads)));
+        meet(fate, self.inner.watch_and(keys, reads)).await
+    }
+
+    async fn commit<L: Batch>(&mut self, batch: L) -> Result<Option<L::Output>> {
+        let fate = (self.hook)(&Step::Commit(names(&batch)));
+        meet(fate, self.inner.commit(batch)).await
+    }
+}

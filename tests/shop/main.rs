@@ -1,0 +1,12 @@
+//! The shop, every body on the memory backend and, where there is a redis-server, on a real one.
+//!
+//! One file per feature. The shop's clock is a manual one on both, so a test moves time by hand;
+//! see `bed` for that, and `interpose` for what happens between two steps of a client.
+
+#[path = "../support/mod.rs"]
+mod support;
+
+mod bed;
+mod interpose;
+
+mod daemon;
