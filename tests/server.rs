@@ -247,6 +247,53 @@ fn a_silent_client_is_dropped_if_asked_for() {
 }
 
 #[test]
+fn a_killed_client_is_cut_off_while_it_waits() {
+    let running = Running::new();
+    let (mut one, mut other) = (running.connect(), running.connect());
+    let Value::Int(id) = other.call(&["CLIENT", "ID"]).value else { panic!("no number") };
+    let kill = ["CLIENT", "KILL", "ID", &id.to_string()];
+    assert_eq!(one.call(&kill).value, Value::Int(1));
+    assert!(other.ends());
+    eventually("it is gone", || running.server().clients() == 1);
+    assert_eq!(one.call(&["CLIENT", "KILL", "TYPE", "normal"]).value, Value::Int(0));
+    assert_eq!(one.call(&["PING"]).value, Value::simple("PONG"));
+}
+
+#[test]
+fn clients_and_the_port_are_known_by_their_addresses() {
+    let running = Running::new();
+    let mut wire = running.connect();
+    let info = wire.call(&["CLIENT", "INFO"]).value;
+    let Value::Bulk(line) = info else { panic!("{info:?} is no string") };
+    assert!(line.to_text().contains(&format!(" laddr={} ", running.server().addr())), "{line:?}");
+    assert!(line.to_text().contains(" addr=127.0.0.1:"), "{line:?}");
+    let port = wire.call(&["CONFIG", "GET", "port"]).value;
+    assert_eq!(port, Value::bulks(["port", &running.port()]));
+}
+
+#[test]
+fn replies_that_a_client_does_not_want_are_not_sent() {
+    let running = Running::new();
+    let mut wire = running.connect();
+    let requests: [&[&str]; 7] = [
+        &["CLIENT", "REPLY", "SKIP"],
+        &["ECHO", "skipped"],
+        &["ECHO", "one"],
+        &["CLIENT", "REPLY", "OFF"],
+        &["ECHO", "off"],
+        &["CLIENT", "REPLY", "ON"],
+        &["ECHO", "two"],
+    ];
+    let mut bytes = Vec::new();
+    for request in requests {
+        encode_request(request, &mut bytes);
+    }
+    wire.send(&bytes);
+    let replies: Vec<Value> = (0..3).map(|_| wire.read().value).collect();
+    assert_eq!(replies, [Value::bulk("one"), Value::OK, Value::bulk("two")]);
+}
+
+#[test]
 fn stopping_closes_every_connection_and_the_port() {
     let mut running = Running::new();
     let addr = running.server().addr();

@@ -5,6 +5,7 @@
 //! does.
 
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU32, AtomicU64, Ordering};
+use std::task::{Context, Poll, Waker};
 
 use parking_lot::Mutex;
 
@@ -27,6 +28,8 @@ pub(crate) struct Client {
     resp3: AtomicBool,
     no_evict: AtomicBool,
     killed: AtomicBool,
+    /// Who waits for that.
+    waker: Mutex<Option<Waker>>,
     /// Commands queued in a transaction; below zero outside of one.
     queued: AtomicI64,
     /// The last command, as [`Spec::id`] tells it.
@@ -48,6 +51,7 @@ impl Client {
             resp3: AtomicBool::new(false),
             no_evict: AtomicBool::new(false),
             killed: AtomicBool::new(false),
+            waker: Mutex::default(),
             queued: AtomicI64::new(-1),
             last: AtomicU32::new(0),
             active_us: AtomicI64::new(now.as_micros()),
@@ -91,9 +95,20 @@ impl Client {
         self.queued.store(queued.map_or(-1, |n| n as i64), RELAXED);
     }
 
-    /// Ends the session at its next command.
+    /// Ends the session before its next command.
     pub(super) fn kill(&self) {
         self.killed.store(true, Ordering::Release);
+        let waker = self.waker.lock().take();
+        if let Some(waker) = waker {
+            waker.wake();
+        }
+    }
+
+    /// Ready once the session is killed.
+    pub(super) fn poll_killed(&self, cx: &mut Context<'_>) -> Poll<()> {
+        // Registered first: a kill in between is seen by the look that follows.
+        *self.waker.lock() = Some(cx.waker().clone());
+        if self.is_killed() { Poll::Ready(()) } else { Poll::Pending }
     }
 
     pub(super) fn is_killed(&self) -> bool {

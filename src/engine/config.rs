@@ -78,6 +78,13 @@ impl Config {
         Ok(())
     }
 
+    /// Sets what CONFIG SET cannot.
+    pub(crate) fn fix(&self, name: &str, value: String) {
+        if let Some(at) = position(name.as_bytes()) {
+            self.values.write()[home(at)] = value;
+        }
+    }
+
     /// A value by its full name; empty for a name that is none.
     pub(crate) fn value(&self, name: &str) -> String {
         let at = position(name.as_bytes());

@@ -165,6 +165,12 @@ impl Engine {
         self.shared.keyspace.expire(self.shared.env.now().as_millis(), most)
     }
 
+    /// Says at which TCP port a server lets clients reach this engine: what `INFO` and
+    /// `CONFIG GET port` answer from now on, instead of 0.
+    pub fn set_port(&self, port: u16) {
+        self.shared.config.fix("port", port.to_string());
+    }
+
     /// The earliest time at which a key expires by itself.
     pub fn next_expiry(&self) -> Option<Timestamp> {
         // A key lives through the millisecond of its deadline.

@@ -1,6 +1,7 @@
 //! [`Session`]: what a connection is to a server.
 
 use std::sync::Arc;
+use std::task::{Context, Poll};
 
 use super::client::Client;
 use super::transaction::{self, Queue, Watches};
@@ -76,6 +77,12 @@ impl Session {
     /// has had it disconnected (`CLIENT KILL`). Every further command is answered with an error.
     pub fn is_closing(&self) -> bool {
         self.closing || self.client.is_killed()
+    }
+
+    /// Ready once another client has had this session disconnected (`CLIENT KILL`), for a server
+    /// that waits for requests meanwhile. The last task that asked is woken.
+    pub fn poll_killed(&self, cx: &mut Context<'_>) -> Poll<()> {
+        self.client.poll_killed(cx)
     }
 
     /// Whether the client does not want the reply to the last command (`CLIENT REPLY`).

@@ -3,6 +3,7 @@
 //! The loop alternates between three steps that never wait (answer what is complete, write what
 //! the socket takes, read what has arrived) and one wait for whatever can happen next.
 
+use std::future::poll_fn;
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -125,8 +126,14 @@ impl Connection {
                         self.phase = Phase::Cut;
                         return true;
                     }
+                    if self.session.is_closing() {
+                        self.phase = Phase::Cut; // killed by another client
+                        return true;
+                    }
                     let reply = self.session.call(&argv);
-                    encode(&reply, self.session.protocol(), &mut self.out);
+                    if !self.session.is_silent() {
+                        encode(&reply, self.session.protocol(), &mut self.out);
+                    }
                     if self.session.is_closing() {
                         self.phase = Phase::Closing;
                     }
@@ -172,6 +179,10 @@ impl Connection {
                 Ok(Ready::EMPTY)
             }
             ready = self.stream.ready(interest) => ready,
+            () = poll_fn(|cx| self.session.poll_killed(cx)) => {
+                self.phase = Phase::Cut;
+                Ok(Ready::EMPTY)
+            }
             () = idle => {
                 self.phase = Phase::Cut;
                 Ok(Ready::EMPTY)

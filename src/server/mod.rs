@@ -167,6 +167,9 @@ async fn run(
     shared: Arc<Shared>,
     shutdown: impl Future<Output = ()>,
 ) {
+    if let Ok(addr) = listener.local_addr() {
+        engine.set_port(addr.port());
+    }
     let (stop, stopped) = watch::channel(());
     let mut shutdown = pin!(shutdown);
     let mut connections = JoinSet::new();
@@ -206,7 +209,11 @@ fn admit(
     }
     // Without it a reply may wait for the acknowledgement of the one before.
     let _ = stream.set_nodelay(true);
-    Some(Connection::new(stream, engine.session(), limits, Arc::clone(shared)))
+    let mut session = engine.session();
+    if let (Ok(peer), Ok(local)) = (stream.peer_addr(), stream.local_addr()) {
+        session.set_addresses(peer.to_string(), local.to_string());
+    }
+    Some(Connection::new(stream, session, limits, Arc::clone(shared)))
 }
 
 /// Gives back the memory of keys whose deadline has passed.
