@@ -234,7 +234,8 @@ fn every_family_has_a_conformance_file() {
         }
         files
     };
-    let plumbing = ["mod", "args", "cx", "docs", "flags", "introspect", "keys", "sample", "spec"];
+    let plumbing =
+        ["mod", "args", "cx", "docs", "flags", "introspect", "keys", "pick", "sample", "spec"];
     let tested = names("tests/conformance");
     let families = names("src/commands");
     assert!(families.len() > plumbing.len());

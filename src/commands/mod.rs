@@ -12,11 +12,14 @@ mod docs;
 pub mod expiry;
 mod flags;
 pub mod generic;
+pub mod hash;
 mod introspect;
 mod keys;
 pub mod list;
+mod pick;
 pub mod sample;
 pub mod server;
+pub mod set;
 mod spec;
 pub mod string;
 pub mod transactions;
@@ -38,8 +41,10 @@ const FAMILIES: &[&[&Spec]] = &[
     connection::ROWS,
     expiry::ROWS,
     generic::ROWS,
+    hash::ROWS,
     list::ROWS,
     server::ROWS,
+    set::ROWS,
     string::ROWS,
     transactions::ROWS,
 ];
