@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use stockroom::backend::{Backend, Cmd, Memory, Session, Stats, Wait, cmd};
 use stockroom::commands::{Arg, Flags, Run, SessionOp, Spec};
-use stockroom::{Bytes, Env, ErrorKind, Timestamp};
+use stockroom::{Bytes, Env, ErrorKind, Result, Timestamp};
 
 const START: Timestamp = Timestamp::from_secs(1_700_000_000);
 
@@ -53,6 +53,25 @@ fn commands_pipelines_and_transactions_answer_their_types() {
         backend.pipeline(()).wait().unwrap();
         backend.atomic(Vec::<Cmd<'_, ()>>::new()).wait().unwrap();
         assert_eq!(backend.stats(), Stats { commands: 106, round_trips: 5 });
+    }
+    on_both!(body);
+}
+
+#[test]
+fn error_reply_is_a_refusal_with_its_code() {
+    fn body<B: Backend>(backend: &B) {
+        backend.run(cmd::set(b"s", b"text")).wait().unwrap();
+        let wrong = Cmd::<i64>::new(&stockroom::commands::list::LPUSH).arg("s").arg("x");
+        let error = backend.run(wrong.clone()).wait().unwrap_err();
+        assert_eq!((error.kind(), error.code()), (ErrorKind::Refused, Some("WRONGTYPE")));
+        assert!(error.is_definite());
+        // The others of a transaction stand, and can be asked for.
+        let batch = (cmd::set(b"a", b"1"), wrong.clone(), cmd::set(b"b", b"2"));
+        assert_eq!(backend.atomic(batch).wait().unwrap_err().code(), Some("WRONGTYPE"));
+        let batch = (get(b"a"), wrong.reply_as::<Result<i64>>(), get(b"b"));
+        let (a, refused, b) = backend.pipeline(batch).wait().unwrap();
+        assert_eq!((a, b), (Some(Bytes::from("1")), Some(Bytes::from("2"))));
+        assert_eq!(refused.unwrap_err().code(), Some("WRONGTYPE"));
     }
     on_both!(body);
 }

@@ -8,14 +8,16 @@
 //! use stockroom::backend::{Backend, Cmd, Memory, Wait};
 //! use stockroom::commands::string;
 //!
-//! let get = Cmd::<Option<String>>::new(&string::GET).arg("greeting");
-//! assert_eq!(Memory::new().run(get).wait()?, None);
+//! let strlen = Cmd::<i64>::new(&string::STRLEN).arg("greeting");
+//! assert_eq!(Memory::new().run(strlen).wait()?, 0);
 //! # Ok::<(), stockroom::Error>(())
 //! ```
 //!
 //! Not here: commands that change the state of a connection. Those that the shop needs are methods
 //! of [`Session`](super::Session); a shared connection refuses the others.
 
+mod keys;
+mod lists;
 mod strings;
 
 use std::fmt;
@@ -23,6 +25,8 @@ use std::marker::PhantomData;
 
 use smallvec::SmallVec;
 
+pub use keys::*;
+pub use lists::*;
 pub use strings::*;
 
 use super::arg::Arg;

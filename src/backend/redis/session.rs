@@ -12,7 +12,7 @@ use super::reply::of_transaction;
 use crate::backend::batch::{self, Batch};
 use crate::backend::memory::collect;
 use crate::backend::{Cmd, FromValue, Session, allowed};
-use crate::commands::{Arg, Flags, Run, SessionOp, Spec};
+use crate::commands::transactions::WATCH;
 use crate::engine::{Calls, Replies};
 use crate::error::Result;
 
@@ -31,10 +31,6 @@ pub struct RedisSession {
     stale: bool,
     _permit: OwnedSemaphorePermit,
 }
-
-/// The row under which `WATCH` is sent.
-static WATCH: Spec =
-    Spec::new("WATCH", Run::Session(SessionOp::Watch), Flags::NONE, &[Arg::Many(&[Arg::Key])]);
 
 impl RedisSession {
     pub(super) async fn open(inner: Arc<Inner>) -> Result<Self> {
