@@ -34,11 +34,11 @@ impl Object {
     /// Bytes on the heap, estimated.
     pub(super) fn heap_size(&self) -> usize {
         match self {
-            Self::Str(v) => v.len(),
-            Self::List(v) => v.len() * 16,
+            Self::Str(v) => v.heap_size(),
+            Self::List(v) => v.heap_size(),
             Self::Hash(v) => v.heap_size(),
             Self::Set(v) => v.heap_size(),
-            Self::Zset(v) => v.len() * 32,
+            Self::Zset(v) => v.heap_size(),
         }
     }
 

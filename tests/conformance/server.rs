@@ -1,6 +1,9 @@
 //! The server: COMMAND, CONFIG, DBSIZE, FLUSHALL, FLUSHDB, INFO, SWAPDB, TIME.
 
+use std::time::Duration;
+
 use stockroom::resp::Value;
+use stockroom::{Engine, Env, Timestamp};
 
 use crate::support::{argv, in_both_protocols, side_by_side};
 
@@ -259,6 +262,63 @@ fn config_set_takes_several_parameters_and_aliases() {
 }
 
 #[test]
+fn thresholds_that_are_set_decide_on_encodings() {
+    side_by_side(|c| {
+        c.same("CONFIG SET set-max-intset-entries 2");
+        c.run("SADD s 1 2 3");
+        c.same("OBJECT ENCODING s");
+        c.same("CONFIG SET hash-max-listpack-value 3");
+        c.run("HSET h f abcd");
+        c.same("OBJECT ENCODING h");
+    });
+}
+
+#[test]
+fn used_memory_follows_what_is_stored() {
+    // On the engine alone: it is an estimate, and of other structures than a real server has.
+    let mut session = Engine::new().session();
+    let mut used = |fill: usize| {
+        for n in 0..fill {
+            session.call(&[b"SET", format!("key:{n}").as_bytes(), &[b'x'; 1000]]);
+        }
+        let text = text_of(&session.call(&[b"INFO", b"memory"]));
+        let line = text.lines().find_map(|line| line.strip_prefix("used_memory:"));
+        line.and_then(|number| number.parse::<usize>().ok()).expect("used_memory is a number")
+    };
+    assert_eq!(used(0), 0);
+    let full = used(2_000);
+    assert!((2_000_000..2_600_000).contains(&full), "{full}");
+    session.call(&[b"FLUSHALL"]);
+    let text = text_of(&session.call(&[b"INFO", b"memory"]));
+    assert!(text.contains("\r\nused_memory:0\r\nused_memory_human:0B\r\n"), "{text}");
+}
+
+#[test]
+fn resetstat_counts_from_zero_again() {
+    let env = Env::manual(Timestamp::EPOCH, 1);
+    let mut session = Engine::with_env(env.clone()).session();
+    let mut call = |line: &str| {
+        let argv: Vec<&[u8]> = line.split(' ').map(str::as_bytes).collect();
+        session.call(&argv)
+    };
+    let counts = |reply: &Value| {
+        let text = text_of(reply);
+        let count = |name: &str| {
+            let line = text.lines().find_map(|line| line.strip_prefix(name)).expect("the field");
+            line.trim_start_matches(':').parse::<u64>().expect("a number")
+        };
+        let fields = ["total_connections_received", "total_commands_processed", "expired_keys"];
+        fields.map(count)
+    };
+    call("SET a 1 PX 10");
+    env.advance(Duration::from_millis(11));
+    call("SET a 2");
+    assert_eq!(counts(&call("INFO stats")), [1, 3, 1]);
+    call("CONFIG RESETSTAT");
+    assert_eq!(counts(&call("INFO stats")), [0, 1, 0]);
+}
+
+#[test]
 fn command_answers_for_names_it_knows() {
     in_both_protocols(|c| {
         c.same("COMMAND INFO nosuch");
@@ -300,6 +360,9 @@ fn command_getkeys_finds_keys_and_what_is_done_to_them() {
             "del a b c",
             "copy a b DB 3",
             "set a 1",
+            "set a 1 GET",
+            "set a 1 ex get",
+            "set a 1 get\\x00",
             "expire a 1 nx",
             "move a 1",
             "unlink a",

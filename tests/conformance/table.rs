@@ -3,8 +3,10 @@
 
 use std::collections::BTreeSet;
 
+use stockroom::commands::sample::sample;
 use stockroom::commands::{Arg, Spec, all};
 use stockroom::resp::Value;
+use stockroom::{Env, Timestamp};
 
 use crate::support::{argv, side_by_side};
 
@@ -29,6 +31,22 @@ fn documentation_is_that_of_a_real_server_but_for_arguments() {
         c.hello3();
         for spec in all() {
             c.same_after(argv!["COMMAND", "DOCS", spec.name], |reply| in_order(documented(reply)));
+        }
+    });
+}
+
+#[test]
+fn keys_of_random_lines_are_where_a_real_server_finds_them() {
+    side_by_side(|c| {
+        let env = Env::manual(Timestamp::EPOCH, 7);
+        let mut choose = |bound: usize| env.below(bound as u64) as usize;
+        for spec in with_subcommands() {
+            for _ in 0..if spec.keys.is_empty() { 1 } else { 15 } {
+                let line = sample(spec, &mut choose);
+                let ask = |command: &str| [vec!["COMMAND".into(), command.into()], line.clone()];
+                c.same(ask("GETKEYS").concat());
+                c.same(ask("GETKEYSANDFLAGS").concat());
+            }
         }
     });
 }
