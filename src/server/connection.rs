@@ -36,10 +36,16 @@ pub(super) struct Connection {
     out: Vec<u8>,
     sent: usize,
     limits: Limits,
-    shared: Arc<Shared>,
-    /// This connection's part of `Shared::buffered`.
-    counted: usize,
     phase: Phase,
+    /// Last, so that the session is closed before this connection no longer counts.
+    share: Share,
+}
+
+/// A connection's part of the counts that all share, given back when it is dropped.
+struct Share {
+    shared: Arc<Shared>,
+    /// Its part of `Shared::buffered`.
+    buffered: usize,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -69,9 +75,8 @@ impl Connection {
             out: Vec::new(),
             sent: 0,
             limits,
-            shared,
-            counted: 0,
             phase: Phase::Open,
+            share: Share { shared, buffered: 0 },
         }
     }
 
@@ -131,9 +136,7 @@ impl Connection {
                         return true;
                     }
                     let reply = self.session.call(&argv);
-                    if !self.session.is_silent() {
-                        encode(&reply, self.session.protocol(), &mut self.out);
-                    }
+                    push(&self.session, &reply, &mut self.out);
                     if self.session.is_closing() {
                         self.phase = Phase::Closing;
                     }
@@ -141,8 +144,7 @@ impl Connection {
                 Ok(None) => return true,
                 Err(error) => match error.to_wire() {
                     Some(wire) => {
-                        let reply = Value::Error(wire);
-                        encode(&reply, self.session.protocol(), &mut self.out);
+                        push(&self.session, &Value::Error(wire), &mut self.out);
                         self.phase = Phase::Refusing;
                     }
                     None => self.phase = Phase::Cut,
@@ -179,7 +181,8 @@ impl Connection {
                 Ok(Ready::EMPTY)
             }
             ready = self.stream.ready(interest) => ready,
-            () = poll_fn(|cx| self.session.poll_killed(cx)) => {
+            // Who kills itself is answered first.
+            () = poll_fn(|cx| self.session.poll_killed(cx)), if self.phase == Phase::Open => {
                 self.phase = Phase::Cut;
                 Ok(Ready::EMPTY)
             }
@@ -238,13 +241,7 @@ impl Connection {
     /// too much.
     fn count(&mut self) {
         let now = self.decoder.pending() + self.waiting();
-        let before = std::mem::replace(&mut self.counted, now);
-        if now <= before {
-            self.shared.buffered.fetch_sub(before - now, Ordering::Relaxed);
-            return;
-        }
-        let all = self.shared.buffered.fetch_add(now - before, Ordering::Relaxed) + now - before;
-        if all > self.limits.max_buffered {
+        if self.share.set_buffered(now) > self.limits.max_buffered {
             self.phase = Phase::Cut;
         }
     }
@@ -266,10 +263,31 @@ impl Connection {
     }
 }
 
-impl Drop for Connection {
+impl Share {
+    /// Says how much this connection has buffered. Gives how much all have, or 0 if it is no more
+    /// than before.
+    fn set_buffered(&mut self, now: usize) -> usize {
+        let before = std::mem::replace(&mut self.buffered, now);
+        let all = &self.shared.buffered;
+        if now > before {
+            return all.fetch_add(now - before, Ordering::Relaxed) + now - before;
+        }
+        all.fetch_sub(before - now, Ordering::Relaxed);
+        0
+    }
+}
+
+impl Drop for Share {
     fn drop(&mut self) {
-        self.shared.buffered.fetch_sub(self.counted, Ordering::Relaxed);
+        self.shared.buffered.fetch_sub(self.buffered, Ordering::Relaxed);
         self.shared.clients.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+/// Appends a reply to `out`, unless the client does not want it.
+fn push(session: &Session, reply: &Value, out: &mut Vec<u8>) {
+    if !session.is_silent() {
+        encode(reply, session.protocol(), out);
     }
 }
 
