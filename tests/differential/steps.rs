@@ -108,14 +108,8 @@ fn whole_results_only(spec: &Spec, line: &mut Vec<Vec<u8>>) {
         {
             *cursor = b"0".to_vec();
         }
-        let count = line.iter().position(|w| w.eq_ignore_ascii_case(b"count"));
-        if let Some(value) = count.and_then(|at| line.get_mut(at + 1)) {
-            if value.first().is_some_and(|b| (b'1'..=b'9').contains(b)) {
-                *value = b"100000".to_vec();
-            }
-        } else if line.len() == spec.arity().unsigned_abs() as usize {
-            line.extend([b"COUNT".to_vec(), b"100000".to_vec()]);
-        }
+        // The last COUNT counts.
+        line.extend([b"COUNT".to_vec(), b"100000".to_vec()]);
     }
 }
 
