@@ -23,6 +23,7 @@ pub mod set;
 mod spec;
 pub mod string;
 pub mod transactions;
+pub mod zset;
 
 use std::sync::LazyLock;
 
@@ -47,6 +48,7 @@ const FAMILIES: &[&[&Spec]] = &[
     set::ROWS,
     string::ROWS,
     transactions::ROWS,
+    zset::ROWS,
 ];
 
 /// The longest name that is looked up; no command has a longer one.

@@ -17,3 +17,4 @@ mod set;
 mod string;
 mod table;
 mod transactions;
+mod zset;

@@ -6,8 +6,8 @@
 //! member too many or too long, and never back.
 //!
 //! Invariants: members are distinct; no score is NaN, which the caller must not pass in; -0 and 0
-//! are equal scores, of which the large form keeps the one that came first and the packed form 0. It may be empty: that an empty set
-//! does not exist is the keyspace's business.
+//! are equal scores, of which the large form keeps the one that came first and the packed form 0.
+//! It may be empty: that an empty set does not exist is the keyspace's business.
 
 mod bound;
 mod index;

@@ -1,3 +1,5 @@
+//! Sorted sets of every form against a plain model, and what is promised of each form.
+
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 
