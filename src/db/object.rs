@@ -17,7 +17,7 @@ pub enum Object {
     Zset(Zset),
 }
 
-const _: () = assert!(size_of::<Object>() <= 32);
+const _: () = assert!(size_of::<Object>() <= 24);
 
 impl Object {
     /// The type's name, as `TYPE` answers.

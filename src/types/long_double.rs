@@ -132,6 +132,9 @@ impl fmt::Display for LongDouble {
 
 /// `digits * 10^exp`, rounded. `digits` is not zero. `None` when it overflows.
 fn decimal_value(digits: Digits<'_>) -> Option<(u64, i64)> {
+    if let Some((mantissa, exp, sticky)) = short_value(digits) {
+        return FORMAT.round(mantissa, exp, sticky);
+    }
     let mut value = Natural::default();
     let (mut chunk, mut unit) = (0, 1);
     let mut length = 0i64;
@@ -160,6 +163,25 @@ fn decimal_value(digits: Digits<'_>) -> Option<(u64, i64)> {
         let (mantissa, exp, sticky) = value.ratio(fives);
         FORMAT.round(mantissa, exp + ten_exp, sticky)
     }
+}
+
+/// The value of digits that fit 128 bits, with a power of ten that fits 64, in the form of
+/// [`Natural::top`]: most numbers are so.
+fn short_value(digits: Digits<'_>) -> Option<(u128, i64, bool)> {
+    const MOST_FIVES: u32 = 27; // 5^27 is below 2^63
+    let ten_exp = digits.exp.checked_sub(digits.frac.len() as i64)?;
+    let fives = u32::try_from(ten_exp.unsigned_abs()).ok().filter(|n| *n <= MOST_FIVES)?;
+    let fives = u128::from(5u64.pow(fives));
+    let value = digits.iter().try_fold(0u128, |value, digit| {
+        value.checked_mul(10)?.checked_add(u128::from(digit - b'0'))
+    })?;
+    if ten_exp >= 0 {
+        return Some((value.checked_mul(fives)?, ten_exp, false));
+    }
+    // The quotient has 65 bits at least: those of the mantissa, and one to round by.
+    let ahead = value.leading_zeros();
+    let value = value << ahead;
+    Some((value / fives, ten_exp - i64::from(ahead), value % fives != 0))
 }
 
 /// A natural number of any size: 32-bit limbs, the lowest first, the highest not zero.

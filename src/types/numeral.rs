@@ -138,7 +138,7 @@ impl Format {
     ///
     /// The result `(m, e)` has all its bits in use unless it is subnormal, when `e` is the least;
     /// `None` when it overflows. A mantissa that is zero, or underflows to it, gives zero.
-    /// With `sticky`, `mantissa` must hold at least two bits more than the format.
+    /// With `sticky`, `mantissa` must hold at least one bit more than the format.
     pub(super) fn round(self, mantissa: u128, exp: i64, sticky: bool) -> Option<(u64, i64)> {
         if mantissa == 0 {
             return Some((0, self.min_exp));

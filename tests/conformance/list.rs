@@ -302,3 +302,68 @@ fn every_command_refuses_the_wrong_number_of_words() {
         }
     });
 }
+
+#[test]
+fn watchers_see_the_changes_that_the_server_sees() {
+    side_by_side(|c| {
+        for command in [
+            "LINSERT l BEFORE z x",
+            "LINSERT l BEFORE a x",
+            "LMOVE l l LEFT LEFT",
+            "LMOVE none l LEFT LEFT",
+            "LMOVE l s LEFT LEFT",
+            "LMOVE l none LEFT LEFT",
+            "LMPOP 2 none l LEFT COUNT 9",
+            "LMPOP 1 none LEFT",
+            "LPOP l",
+            "LPOP l 0",
+            "LPOP none",
+            "LPUSH l x",
+            "LPUSH s x",
+            "LPUSHX none x",
+            "LREM l 0 z",
+            "LREM l 0 a",
+            "LSET l 0 a",
+            "LSET l 9 a",
+            "LTRIM l 0 -1",
+            "LTRIM l 1 0",
+            "LTRIM none 0 -1",
+            "RPOPLPUSH l l",
+        ] {
+            c.run("FLUSHALL");
+            prepare(c);
+            c.run("WATCH l s none");
+            c.on(1).same(command);
+            c.run("MULTI");
+            c.run("PING");
+            c.same("EXEC");
+        }
+    });
+}
+
+#[test]
+fn lists_keep_their_encoding_and_their_time_to_live() {
+    side_by_side(|c| {
+        prepare(c);
+        c.same("EXPIRE l 100");
+        for command in [
+            "RPUSH l x",
+            "LPOP l",
+            "LSET l 0 y",
+            "LINSERT l AFTER y z",
+            "LREM l 1 y",
+            "LTRIM l 1 -1",
+            "LMOVE l l LEFT RIGHT",
+            "LMOVE l m LEFT RIGHT",
+            "LPOP l 100",
+            "RPUSH l x",
+        ] {
+            c.same(command);
+            for key in ["l", "m"] {
+                c.same(format!("OBJECT ENCODING {key}"));
+                c.same(format!("TYPE {key}"));
+                c.same(format!("PTTL {key}"));
+            }
+        }
+    });
+}

@@ -485,3 +485,94 @@ fn every_command_refuses_the_wrong_number_of_words() {
         }
     });
 }
+
+#[test]
+fn encodings_and_times_to_live_are_those_of_the_server() {
+    side_by_side(|c| {
+        let long = "x".repeat(45);
+        for value in ["", "12", "012", "1.5", "9223372036854775808", &long[..44], &long] {
+            for command in [
+                "APPEND k \"\"",
+                "APPEND k 3",
+                "APPEND new 3",
+                "DECR k",
+                "GETDEL k",
+                "GETEX k",
+                "GETEX k PERSIST",
+                "GETEX k PX 1",
+                "GETRANGE k 0 1",
+                "GETSET k 5",
+                "GETSET k x",
+                "INCR k",
+                "INCR new",
+                "INCRBYFLOAT k 1",
+                "INCRBYFLOAT new 3",
+                "MSET k 7 new 007",
+                "MSETNX new 7",
+                "SET k 7 KEEPTTL",
+                "SET k 7 XX",
+                "SET k 7 NX",
+                "SETRANGE k 0 5",
+                "SETRANGE k 0 \"\"",
+                "SETRANGE k 50 5",
+                "SETRANGE new 0 5",
+                "SETRANGE new 1 \"\"",
+                "STRLEN k",
+            ] {
+                c.run("DEL k new");
+                c.run(argv!["SET", "k", value, "EX", "100"]);
+                c.same(command);
+                for key in ["k", "new"] {
+                    c.same(format!("OBJECT ENCODING {key}"));
+                    c.same(format!("PTTL {key}"));
+                }
+            }
+        }
+    });
+}
+
+#[test]
+fn watchers_see_the_changes_that_the_server_sees() {
+    side_by_side(|c| {
+        for command in [
+            "APPEND k \"\"",
+            "APPEND k x",
+            "DECRBY k 0",
+            "GETDEL k",
+            "GETDEL none",
+            "GETEX k",
+            "GETEX k EX 5",
+            "GETEX k EXAT 1",
+            "GETEX k PERSIST",
+            "GETEX t PERSIST",
+            "GETSET k 5",
+            "INCR none",
+            "INCR list",
+            "INCRBY k 0",
+            "INCRBYFLOAT k 0",
+            "INCRBYFLOAT k x",
+            "MSET a 1 k 5",
+            "MSETNX a 1 k 5",
+            "MSETNX a 1 none 5",
+            "SET k 5",
+            "SET k 5 NX",
+            "SET none 5 XX",
+            "SET k 5 PXAT 1",
+            "SETNX k 1",
+            "SETNX none 1",
+            "SETRANGE k 0 \"\"",
+            "SETRANGE k 0 5",
+            "SETRANGE none 0 \"\"",
+        ] {
+            c.run("FLUSHALL");
+            c.run("MSET k 5 t 5");
+            c.run("EXPIRE t 100");
+            c.run("RPUSH list a");
+            c.run("WATCH k t none list");
+            c.on(1).same(command);
+            c.run("MULTI");
+            c.run("PING");
+            c.same("EXEC");
+        }
+    });
+}
