@@ -179,8 +179,7 @@ fn zscan(cx: &mut Cx<'_>, argv: &[&[u8]]) -> Reply {
     let mut found = Vec::new();
     let next = zset.scan(page.cursor, page.count, &mut |member, score| {
         if page.wants(member) {
-            // A string also in RESP3.
-            found.extend([Value::bulk(member), Value::bulk(format_f64(score))]);
+            found.extend([Value::bulk(member), scanned_score(zset, score)]);
         }
     });
     Page::reply(next, found)
@@ -189,4 +188,12 @@ fn zscan(cx: &mut Cx<'_>, argv: &[&[u8]]) -> Reply {
 fn zscore(cx: &mut Cx<'_>, argv: &[&[u8]]) -> Reply {
     let zset = cx.db.read::<Zset>(argv[1])?;
     Ok(zset.and_then(|zset| zset.score(argv[2])).map_or(Value::Nil, Value::Double))
+}
+
+/// A score as ZSCAN spells it: a string also in RESP3, and a whole number with all its digits in a
+/// listpack, which keeps it as an integer.
+fn scanned_score(zset: &Zset, score: f64) -> Value {
+    const MOST: f64 = (i64::MAX / 2) as f64;
+    let whole = zset.is_packed() && score.abs() <= MOST && score.fract() == 0.0;
+    Value::bulk(if whole { (score as i64).to_string() } else { format_f64(score) })
 }

@@ -98,6 +98,11 @@ impl Zset {
         }
     }
 
+    /// Whether it is in its packed form.
+    pub fn is_packed(&self) -> bool {
+        matches!(self.0, Repr::Packed(_))
+    }
+
     /// The score of a member. O(1).
     pub fn score(&self, member: &[u8]) -> Option<f64> {
         match &self.0 {

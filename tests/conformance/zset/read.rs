@@ -152,6 +152,37 @@ fn scanned(c: &Pair, key: &str, options: &str) -> Vec<Value> {
 }
 
 #[test]
+fn scans_spell_whole_scores_of_a_listpack_with_all_digits() {
+    in_both_protocols(|c| {
+        for key in both_forms(c) {
+            // Each keeps its form.
+            c.same(format!("ZREMRANGEBYRANK {key} 1 -1"));
+            for score in [
+                "0",
+                "-0",
+                "1.5",
+                "1e15",
+                "1e17",
+                "-1e17",
+                "123456789012345678",
+                "1e-5",
+                "inf",
+                "-inf",
+                "4611686018427387903",
+                "4611686018427388928",
+                "-4611686018427387904",
+                "-4611686018427388928",
+                "5e18",
+                "1e300",
+            ] {
+                c.same(format!("ZADD {key} {score} m000"));
+                c.same(format!("ZSCAN {key} 0"));
+            }
+        }
+    });
+}
+
+#[test]
 fn scans_return_every_element() {
     in_both_protocols(|c| {
         c.run("SET s v");
