@@ -81,7 +81,7 @@ fn normal(by: By, value: &Value) -> Value {
 
 fn shape(value: &Value) -> Value {
     match value {
-        Value::Bulk(_) => Value::simple("some string"),
+        Value::Bulk(_) | Value::Double(_) => Value::simple("some string"),
         Value::Array(items) => Value::Array(items.iter().map(shape).collect()),
         other => other.clone(),
     }
