@@ -16,18 +16,24 @@
 //! Not here: commands that change the state of a connection. Those that the shop needs are methods
 //! of [`Session`](super::Session); a shared connection refuses the others.
 
+mod hashes;
 mod keys;
 mod lists;
+mod sets;
 mod strings;
+mod zsets;
 
 use std::fmt;
 use std::marker::PhantomData;
 
 use smallvec::SmallVec;
 
+pub use hashes::*;
 pub use keys::*;
 pub use lists::*;
+pub use sets::*;
 pub use strings::*;
+pub use zsets::*;
 
 use super::arg::Arg;
 use crate::commands::Spec;

@@ -1,0 +1,362 @@
+//! [`Keys`]: every key name of the shop, made in one place.
+//!
+//! A name is made of parts with `:` between them, the published ones where they do not collide.
+//! Ids may hold any bytes; in a name `:`, `{`, `}` and `%` are written `%3A`, `%7B`, `%7D` and
+//! `%25`, and an empty id as `%`, so that a name can be taken apart again in one way only. An
+//! ordinary id is written as it is.
+//!
+//! Invariant: two names are equal only if namespace, feature and ids are.
+//!
+//! | feature | names |
+//! |---|---|
+//! | sessions | `login:` `recent:` `viewed:` `viewed:TOKEN` |
+//! | cart | `cart:TOKEN` |
+//! | page cache | `cache:HASH` |
+//! | purchases | `order:ID` `orders:` `bought:` `lookers:ITEM` `buyers:ITEM` `also:ITEM` |
+//! | recent log | `log:NAME:SEVERITY` (published as `recent:NAME:SEVERITY`) |
+//! | common log | `common:NAME:SEVERITY`, and that with `:start` `:last` `:pstart` |
+//! | counters | `known:` `count:PRECISION:NAME` |
+
+use std::fmt;
+use std::ops::Deref;
+
+use smallvec::SmallVec;
+
+use crate::backend::Arg;
+use crate::bytes::Bytes;
+
+/// Makes the names of all keys, in a namespace or in none. Cheap to clone.
+///
+/// ```
+/// use stockroom::shop::Keys;
+///
+/// assert_eq!(&*Keys::new().cart(b"t1"), b"cart:t1");
+/// assert_eq!(&*Keys::in_namespace("shop").cart(b"a:b"), b"shop/cart:a%3Ab");
+/// assert_eq!(&*Keys::tagged("shop").cart(b"t1"), b"{shop}/cart:t1");
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct Keys {
+    prefix: Bytes,
+}
+
+/// The name of a key.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Key(SmallVec<[u8; 64]>);
+
+impl Keys {
+    /// Names without a namespace.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Names in a namespace: several shops can share a server.
+    pub fn in_namespace(name: impl AsRef<[u8]>) -> Self {
+        let mut key = Key(SmallVec::new());
+        key.namespace(name.as_ref());
+        key.raw(b"/");
+        Self { prefix: Bytes::copy_from(&key) }
+    }
+
+    /// Names in a namespace that is a hash tag too: all keys are in one slot of a Redis Cluster,
+    /// which a transaction over several keys needs.
+    pub fn tagged(name: impl AsRef<[u8]>) -> Self {
+        let mut key = Key(SmallVec::new());
+        key.raw(b"{");
+        key.namespace(name.as_ref());
+        key.raw(b"}/");
+        Self { prefix: Bytes::copy_from(&key) }
+    }
+
+    fn name(&self, feature: &[u8]) -> Key {
+        let mut key = Key(SmallVec::new());
+        key.raw(&self.prefix);
+        key.raw(feature);
+        key
+    }
+
+    fn with(&self, feature: &[u8], id: &[u8]) -> Key {
+        let mut key = self.name(feature);
+        key.id(id);
+        key
+    }
+
+    /// Hash token → user.
+    pub fn login(&self) -> Key {
+        self.name(b"login:")
+    }
+
+    /// Sorted set token → last seen.
+    pub fn recent(&self) -> Key {
+        self.name(b"recent:")
+    }
+
+    /// Sorted set item → number of views, negative.
+    pub fn viewed(&self) -> Key {
+        self.name(b"viewed:")
+    }
+
+    /// Sorted set item → time of a session's view.
+    pub fn viewed_by(&self, token: &[u8]) -> Key {
+        self.with(b"viewed:", token)
+    }
+
+    /// Hash item → count.
+    pub fn cart(&self, token: &[u8]) -> Key {
+        self.with(b"cart:", token)
+    }
+
+    /// A cached page.
+    pub fn page(&self, hash: &[u8]) -> Key {
+        self.with(b"cache:", hash)
+    }
+
+    /// Hash item → count of an order.
+    pub fn order(&self, id: &[u8]) -> Key {
+        self.with(b"order:", id)
+    }
+
+    /// Number of orders.
+    pub fn orders(&self) -> Key {
+        self.name(b"orders:")
+    }
+
+    /// Sorted set item → units bought.
+    pub fn bought(&self) -> Key {
+        self.name(b"bought:")
+    }
+
+    /// Set of the tokens that looked at an item.
+    pub fn lookers(&self, item: &[u8]) -> Key {
+        self.with(b"lookers:", item)
+    }
+
+    /// Set of the tokens that bought an item.
+    pub fn buyers(&self, item: &[u8]) -> Key {
+        self.with(b"buyers:", item)
+    }
+
+    /// Sorted set other item → orders that hold both.
+    pub fn also(&self, item: &[u8]) -> Key {
+        self.with(b"also:", item)
+    }
+
+    /// List of the last messages.
+    pub fn log(&self, name: &[u8], severity: &str) -> Key {
+        let mut key = self.with(b"log:", name);
+        key.raw(b":");
+        key.id(severity.as_bytes());
+        key
+    }
+
+    /// Sorted set message → count in the current hour.
+    pub fn common(&self, name: &[u8], severity: &str) -> Key {
+        let mut key = self.with(b"common:", name);
+        key.raw(b":");
+        key.id(severity.as_bytes());
+        key
+    }
+
+    /// Start of the current hour.
+    pub fn common_start(&self, name: &[u8], severity: &str) -> Key {
+        self.common(name, severity).and(b":start")
+    }
+
+    /// Sorted set message → count in the previous hour.
+    pub fn common_last(&self, name: &[u8], severity: &str) -> Key {
+        self.common(name, severity).and(b":last")
+    }
+
+    /// Start of the previous hour.
+    pub fn common_previous_start(&self, name: &[u8], severity: &str) -> Key {
+        self.common(name, severity).and(b":pstart")
+    }
+
+    /// Sorted set of the counters that exist.
+    pub fn known(&self) -> Key {
+        self.name(b"known:")
+    }
+
+    /// Hash slice start → count.
+    pub fn count(&self, precision: u32, name: &[u8]) -> Key {
+        let mut key = self.with(b"count:", &Arg::from(u64::from(precision)));
+        key.raw(b":");
+        key.id(name);
+        key
+    }
+}
+
+impl Key {
+    fn raw(&mut self, bytes: &[u8]) {
+        self.0.extend_from_slice(bytes);
+    }
+
+    fn and(mut self, bytes: &[u8]) -> Self {
+        self.raw(bytes);
+        self
+    }
+
+    fn id(&mut self, id: &[u8]) {
+        if id.is_empty() {
+            self.raw(b"%");
+        } else if id.iter().any(|&b| is_special(b)) {
+            self.escaped(id, is_special);
+        } else {
+            self.raw(id);
+        }
+    }
+
+    /// A slash ends the namespace, so it may not hold one.
+    fn namespace(&mut self, name: &[u8]) {
+        self.escaped(name, |b| is_special(b) || b == b'/');
+    }
+
+    fn escaped(&mut self, id: &[u8], special: impl Fn(u8) -> bool) {
+        const HEX: &[u8; 16] = b"0123456789ABCDEF";
+        for &b in id {
+            if special(b) {
+                self.raw(&[b'%', HEX[usize::from(b >> 4)], HEX[usize::from(b & 15)]]);
+            } else {
+                self.0.push(b);
+            }
+        }
+    }
+}
+
+fn is_special(b: u8) -> bool {
+    matches!(b, b':' | b'{' | b'}' | b'%')
+}
+
+impl Deref for Key {
+    type Target = [u8];
+    #[inline]
+    fn deref(&self) -> &[u8] {
+        &self.0
+    }
+}
+
+impl AsRef<[u8]> for Key {
+    fn as_ref(&self) -> &[u8] {
+        self
+    }
+}
+
+impl<'a> From<&'a Key> for Arg<'a> {
+    fn from(key: &'a Key) -> Self {
+        (&**key).into()
+    }
+}
+
+impl fmt::Debug for Key {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "\"{}\"", self.escape_ascii())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use proptest::collection::vec;
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn ordinary_ids_give_the_published_names() {
+        let keys = Keys::new();
+        let published: [(Key, &str); 9] = [
+            (keys.login(), "login:"),
+            (keys.recent(), "recent:"),
+            (keys.viewed_by(b"token"), "viewed:token"),
+            (keys.cart(b"token"), "cart:token"),
+            (keys.page(b"0123"), "cache:0123"),
+            (keys.common(b"shop", "info"), "common:shop:info"),
+            (keys.common_start(b"shop", "info"), "common:shop:info:start"),
+            (keys.known(), "known:"),
+            (keys.count(300, b"hits"), "count:300:hits"),
+        ];
+        for (key, name) in published {
+            assert_eq!(&*key, name.as_bytes());
+        }
+    }
+
+    type What = (usize, usize, Vec<u8>, Vec<u8>);
+
+    /// The name that number `feature` has for these ids, and what it stands for.
+    fn name(keys: &[Keys], space: usize, feature: usize, a: &[u8], b: &[u8]) -> (What, Key) {
+        let k = &keys[space];
+        let text: String = b.iter().map(|b| char::from(*b)).collect();
+        let number = b.iter().fold(0_u32, |n, b| n.wrapping_mul(256) ^ u32::from(*b));
+        let (key, ids) = match feature {
+            0 => (k.login(), 0),
+            1 => (k.recent(), 0),
+            2 => (k.viewed(), 0),
+            3 => (k.known(), 0),
+            4 => (k.orders(), 0),
+            5 => (k.bought(), 0),
+            6 => (k.viewed_by(a), 1),
+            7 => (k.cart(a), 1),
+            8 => (k.page(a), 1),
+            9 => (k.order(a), 1),
+            10 => (k.lookers(a), 1),
+            11 => (k.buyers(a), 1),
+            12 => (k.also(a), 1),
+            13 => (k.log(a, &text), 2),
+            14 => (k.common(a, &text), 2),
+            15 => (k.common_start(a, &text), 2),
+            16 => (k.common_last(a, &text), 2),
+            17 => (k.common_previous_start(a, &text), 2),
+            _ => (k.count(number, a), 3),
+        };
+        let second = match ids {
+            2 => b.to_vec(),
+            3 => number.to_be_bytes().to_vec(),
+            _ => Vec::new(),
+        };
+        let first = if ids == 0 { Vec::new() } else { a.to_vec() };
+        ((space, feature, first, second), key)
+    }
+
+    /// Ids made of what separates, escapes and names: few enough that they meet by chance.
+    fn hostile() -> impl Strategy<Value = Vec<u8>> {
+        let piece = prop_oneof![
+            Just(&b":"[..]),
+            Just(&b"%"[..]),
+            Just(&b"%3A"[..]),
+            Just(&b"{"[..]),
+            Just(&b"}"[..]),
+            Just(&b"/"[..]),
+            Just(&b"a"[..]),
+            Just(&b"info"[..]),
+            Just(&b"start"[..]),
+            Just(&b"viewed"[..]),
+            Just(&b"\0"[..]),
+            Just(&b"1"[..]),
+        ];
+        vec(piece, 0..3).prop_map(|pieces| pieces.concat())
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(32))]
+
+        #[test]
+        fn no_two_features_and_no_two_ids_share_a_key(
+            spaces in vec(hostile(), 2),
+            names in vec((0..6_usize, 0..19_usize, hostile(), hostile()), 200),
+        ) {
+            let mut keys = vec![Keys::new(), Keys::in_namespace("a"), Keys::tagged("a")];
+            keys.extend(spaces.iter().map(Keys::in_namespace));
+            keys.push(Keys::tagged(&spaces[0]));
+            let mut seen: BTreeMap<Vec<u8>, What> = BTreeMap::new();
+            for (space, feature, a, b) in &names {
+                // Equal namespaces are one.
+                let same = |other: &Keys| other.prefix == keys[*space].prefix;
+                let space = keys.iter().position(same).unwrap();
+                let (what, key) = name(&keys, space, *feature, a, b);
+                if let Some(earlier) = seen.insert(key.to_vec(), what.clone()) {
+                    prop_assert_eq!(earlier, what, "{:?}", key);
+                }
+            }
+        }
+    }
+}
