@@ -6,7 +6,10 @@
 #[path = "../support/mod.rs"]
 mod support;
 
+mod awake;
 mod bed;
 mod interpose;
 
+mod counters;
 mod daemon;
+mod logs;
