@@ -18,7 +18,8 @@
 //! Each may use those to its right, never those to its left; a test holds the arrows.
 //!
 //! ```text
-//! {cli, replay, server, shop} -> backend -> engine -> commands -> db -> types -> {resp, env, error, bytes}
+//! {cli, replay, server, shop} -> backend -> engine -> commands -> db -> types
+//!     -> {resp, env, error, bytes}
 //! ```
 //!
 //! # Where is …

@@ -25,15 +25,6 @@ macro_rules! on_both {
     }};
 }
 
-/// A command of which the tables need not know.
-static LPUSH: Spec = raw("LPUSH");
-static TYPE: Spec = raw("TYPE");
-
-const fn raw(name: &'static str) -> Spec {
-    // How it is run concerns only the engine, where the real row is used instead.
-    Spec::new(name, Run::Container, Flags::NONE, &[Arg::Opt(&[Arg::Str])])
-}
-
 fn get(key: &[u8]) -> Cmd<'_, Option<Bytes>> {
     cmd::get(key)
 }
@@ -214,8 +205,16 @@ mod real {
 
     use super::*;
 
+    // Commands of which the tables need not know.
     static BLPOP: Spec = raw("BLPOP");
     static CLIENT_ID: Spec = raw("CLIENT|ID");
+    static LPUSH: Spec = raw("LPUSH");
+    static TYPE: Spec = raw("TYPE");
+
+    const fn raw(name: &'static str) -> Spec {
+        // How it is run concerns only the engine, where the real row is used instead.
+        Spec::new(name, Run::Container, Flags::NONE, &[Arg::Opt(&[Arg::Str])])
+    }
 
     pub(super) fn backend(server: &RealRedis, change: impl FnOnce(&mut RedisConfig)) -> Redis {
         let mut config = RedisConfig { env: Env::manual(START, 1), ..RedisConfig::default() };

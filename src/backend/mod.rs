@@ -1,8 +1,8 @@
 //! The backend: typed commands to the engine in this process, or to a real Redis.
 //!
 //! [`Backend`] is what the shop is written over: [`Memory`] runs it on an
-//! [`Engine`](crate::Engine), `Redis` (feature `redis`) on a server. Asynchronous at its root; [`wait`] and [`Wait`] are the
-//! blocking façade, which on the memory backend never waits.
+//! [`Engine`](crate::Engine), `Redis` (feature `redis`) on a server. Asynchronous at its root;
+//! [`wait`] and [`Wait`] are the blocking façade, which on the memory backend never waits.
 //!
 //! What would be unsafe on a connection that others share exists only on a [`Session`] of one's
 //! own: a watch taken on a shared connection would be given up by whoever runs a transaction

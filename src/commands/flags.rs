@@ -2,7 +2,10 @@
 
 /// Declares a set of named bits: constants, `or`, `has`, and the names in Redis's order.
 macro_rules! bits {
-    ($(#[$doc:meta])* $type:ident: $($(#[$bit_doc:meta])* $bit:ident = $name:literal @ $n:literal,)*) => {
+    (
+        $(#[$doc:meta])*
+        $type:ident: $($(#[$bit_doc:meta])* $bit:ident = $name:literal @ $n:literal,)*
+    ) => {
         $(#[$doc])*
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub struct $type(u32);
@@ -25,7 +28,8 @@ macro_rules! bits {
 
             /// Redis's names of the bits that are set.
             pub fn names(self) -> impl Iterator<Item = &'static str> {
-                [$((Self::$bit, $name),)*].into_iter().filter(move |(b, _)| self.has(*b)).map(|(_, n)| n)
+                let all = [$((Self::$bit, $name),)*];
+                all.into_iter().filter(move |(bit, _)| self.has(*bit)).map(|(_, name)| name)
             }
         }
     };

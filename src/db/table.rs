@@ -3,11 +3,13 @@
 //! Entries stand in a [`Dense`] table, which makes a random key O(1) and lets SCAN walk positions
 //! downwards.
 //!
-//! Deadlines stand in a 4-ary heap that knows its entries and is known by them, so that setting and
-//! clearing one is O(log n) and the next due key is always at the top: expiry is exact, not sampled.
+//! Deadlines stand in a 4-ary heap that knows its entries and is known by them, so that setting
+//! and clearing one is O(log n) and the next due key is always at the top: expiry is exact, not
+//! sampled.
 //!
-//! Invariants: `entry.slot` and `heap[slot].entry` point at each other; no parent in the heap is later than its child. Not here: what "expired" means to a
-//! client, WATCH, locks; see [`super::Db`].
+//! Invariants: `entry.slot` and `heap[slot].entry` point at each other; no parent in the heap is
+//! later than its child. Not here: what "expired" means to a client, WATCH, locks; see
+//! [`super::Db`].
 
 use std::sync::atomic::{AtomicU32, Ordering};
 

@@ -9,8 +9,8 @@
 //! Invariants: no lock of the engine is held while a task waits; whatever ends a connection, its
 //! session ends with it, and so do its watches and its transaction.
 //!
-//! One difference from Redis: a client that wants no replies (`CLIENT REPLY`) and sends QUIT or what
-//! is not the protocol is disconnected; Redis leaves such a connection open and dead.
+//! One difference from Redis: a client that wants no replies (`CLIENT REPLY`) and sends QUIT or
+//! what is not the protocol is disconnected; Redis leaves such a connection open and dead.
 //!
 //! Not here: what commands do (the engine), and what bytes mean (`resp`).
 //!

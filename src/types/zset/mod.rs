@@ -1,7 +1,7 @@
 //! [`Zset`]: a sorted set, members with scores, ordered by score and then by member.
 //!
-//! A small one is packed into one allocation ([`packed`]); a large one is a counted B+tree with a
-//! hash index ([`tree`]), where rank, range by rank and by score, and removal by either are
+//! A small one is packed into one allocation (`packed`); a large one is a counted B+tree with a
+//! hash index (`tree`), where rank, range by rank and by score, and removal by either are
 //! O(log n) also at ten million members. When it changes form is Redis 7.0's rule: on inserting a
 //! member too many or too long, and never back.
 //!
