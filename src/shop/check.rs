@@ -19,6 +19,7 @@ pub(super) fn id<'a>(what: &str, id: &'a [u8]) -> Result<&'a [u8]> {
     Ok(id)
 }
 
+#[cfg_attr(not(test), allow(dead_code, reason = "the logs come next"))]
 /// A message of up to [`MAX_MESSAGE`] bytes, of any kind.
 pub(super) fn message(message: &[u8]) -> Result<&[u8]> {
     if message.len() > MAX_MESSAGE {

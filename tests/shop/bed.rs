@@ -8,7 +8,7 @@ use std::task::{Context, Poll, Wake, Waker};
 use std::time::Duration;
 
 use stockroom::backend::Memory;
-use stockroom::{Env, Timestamp};
+use stockroom::{Env, ErrorKind, Result, Timestamp};
 
 /// When tests begin: a full hour, 2023-11-14 22:00:00 UTC.
 pub(crate) const START: Timestamp = Timestamp::from_secs(1_699_999_200);
@@ -19,8 +19,8 @@ pub(crate) fn memory() -> (Memory, Env) {
     (Memory::with_env(env.clone()), env)
 }
 
-/// Runs `fn body<B: Backend>(backend: &B, env: &Env)` on the memory backend and, where there is
-/// one, on a real Redis.
+/// Runs `fn body<B: Backend>(backend: &B, env: &Env)` on the memory backend and, where there is one,
+/// on a real Redis.
 macro_rules! on_both {
     ($body:ident) => {{
         let (memory, env) = crate::bed::memory();
@@ -81,4 +81,68 @@ pub(crate) fn pass<F: Future>(env: &Env, d: Duration, mut future: Pin<&mut F>) -
             }
         }
     }
+}
+
+/// The clock of a test body: that of the backend, and where there is one that of the server, which
+/// times to live follow.
+pub(crate) struct Clock<'r> {
+    env: Env,
+    server: Option<&'r crate::support::RealRedis>,
+}
+
+impl<'r> Clock<'r> {
+    pub(crate) fn new(env: Env, server: Option<&'r crate::support::RealRedis>) -> Self {
+        Self { env, server }
+    }
+
+    pub(crate) fn advance(&self, d: Duration) {
+        self.set(self.env.now() + d);
+    }
+
+    pub(crate) fn advance_secs(&self, secs: u64) {
+        self.advance(Duration::from_secs(secs));
+    }
+
+    pub(crate) fn set(&self, to: Timestamp) {
+        if let Some(server) = self.server {
+            server.set_clock(to);
+        }
+        self.env.set(to);
+    }
+}
+
+/// A test whose body, generic over the backend, runs on the memory backend and, where there is
+/// one, on a real Redis, with a [`Clock`].
+macro_rules! each_backend {
+    (fn $name:ident($backend:ident, $clock:ident) $body:block) => {
+        #[test]
+        fn $name() {
+            fn body<B: Backend>($backend: &B, $clock: &$crate::bed::Clock<'_>) $body
+            let (memory, env) = $crate::bed::memory();
+            body(&memory, &$crate::bed::Clock::new(env, None));
+            memory.engine().check_invariants();
+            #[cfg(feature = "redis")]
+            if let Some(server) = $crate::support::real_redis($crate::bed::START) {
+                let (redis, env) = $crate::bed::redis(&server);
+                body(&redis, &$crate::bed::Clock::new(env, Some(&server)));
+            }
+        }
+    };
+}
+pub(crate) use each_backend;
+
+/// That the input was refused, before anything was sent, with a text that names it.
+#[track_caller]
+pub(crate) fn assert_invalid<T: std::fmt::Debug>(result: Result<T>, named: &str) {
+    let error = result.expect_err("must be refused");
+    assert_eq!(error.kind(), ErrorKind::Invalid, "{error}");
+    assert!(error.to_string().contains(named), "{error}");
+}
+
+/// Ids that break careless code.
+pub(crate) fn hostile_ids() -> Vec<Vec<u8>> {
+    let short = [&b"\0"[..], b":", b"{", b"}{", b"%", b"%3A", b"\r\n", b"\xff\xfe"];
+    let mut ids: Vec<Vec<u8>> = short.iter().map(|id| id.to_vec()).collect();
+    ids.push(vec![b'x'; stockroom::shop::MAX_ID]);
+    ids
 }

@@ -79,9 +79,7 @@ impl<B: Backend> Backend for Interposed<B> {
     }
 
     async fn pipeline<L: Batch>(&self, batch: L) -> Result<L::Output> {
-        let names = names(&batch);
-        // Nothing is sent for an empty one.
-        let fate = if names.is_empty() { Fate::Pass } else { (self.hook)(&Step::Send(names)) };
+        let fate = (self.hook)(&Step::Send(names(&batch)));
         meet(fate, self.inner.pipeline(batch)).await
     }
 

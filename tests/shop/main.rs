@@ -6,10 +6,14 @@
 #[path = "../support/mod.rs"]
 mod support;
 
-mod awake;
 mod bed;
 mod interpose;
 
-mod counters;
+mod cart;
 mod daemon;
-mod logs;
+mod daemons;
+mod page_cache;
+mod popularity;
+mod published;
+mod purchases;
+mod sessions;
