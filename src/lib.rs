@@ -18,7 +18,7 @@
 //! Each may use those to its right, never those to its left; a test holds the arrows.
 //!
 //! ```text
-//! {cli, replay, server, shop} -> backend -> engine -> commands -> db -> types
+//! cli -> {replay, server} -> shop -> backend -> engine -> commands -> db -> types
 //!     -> {resp, env, error, bytes}
 //! ```
 //!
@@ -55,3 +55,8 @@ pub use bytes::Bytes;
 pub use engine::{Engine, Session};
 pub use env::{Env, Stopwatch, Timestamp};
 pub use error::{Error, ErrorKind, Result, WireError};
+
+/// The examples of the README are run as tests.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -282,6 +282,8 @@ mod tests {
                 text(Arg::from(Score::from(Timestamp::from_micros(us)))).parse().unwrap()
             };
             prop_assert!(read(us) < read(us + 1));
+            // Up to the year 2106 a double holds the microsecond itself.
+            let us = us / 2;
             prop_assert_eq!((read(us) * 1e6).round() as i64, us);
         }
     }
