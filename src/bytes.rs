@@ -2,8 +2,8 @@
 //!
 //! Why not `Vec<u8>`: a shop holds tens of millions of short strings, and most replies are short
 //! too. Up to 22 bytes live inside the value itself, without an allocation; longer ones take
-//! exactly their length; from 512 bytes on they are shared, so that reading a page from a cache copies a
-//! pointer and not the page.
+//! exactly their length; from 512 bytes on they are shared, so that reading a page from a cache
+//! copies a pointer and not the page.
 //!
 //! Invariants: 24 bytes in size; equality, order and hash are those of the byte slice; never
 //! changed in place.

@@ -30,8 +30,8 @@ use crate::error::{Error, Result};
 
 /// What a daemon does over and over.
 ///
-/// Implemented by every function that makes a future of a [`Progress`], so a closure over a clone of
-/// a feature is a chore.
+/// Implemented by every function that makes a future of a [`Progress`], so a closure over a clone
+/// of a feature is a chore.
 pub trait Chore: Send + 'static {
     /// Does one step. It should be short, at most some hundred keys: a stop waits for its end.
     ///

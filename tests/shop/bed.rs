@@ -19,8 +19,8 @@ pub(crate) fn memory() -> (Memory, Env) {
     (Memory::with_env(env.clone()), env)
 }
 
-/// Runs `fn body<B: Backend>(backend: &B, env: &Env)` on the memory backend and, where there is one,
-/// on a real Redis.
+/// Runs `fn body<B: Backend>(backend: &B, env: &Env)` on the memory backend and, where there is
+/// one, on a real Redis.
 macro_rules! on_both {
     ($body:ident) => {{
         let (memory, env) = crate::bed::memory();
