@@ -1,4 +1,5 @@
-//! [`Backoff`]: how long to wait before the next try, longer after every failure.
+//! What trying again needs: [`Backoff`], how long to wait before, and [`unwritten`], whether the
+//! failure was harmless.
 //!
 //! The wait doubles up to a limit; half of it is random, so that clients that failed together do
 //! not come back together. The randomness is the backend's: with a seed the waits repeat.
@@ -6,6 +7,7 @@
 use std::time::Duration;
 
 use crate::backend::Backend;
+use crate::error::{Error, ErrorKind};
 
 /// The waits between tries.
 #[derive(Clone, Debug)]
@@ -35,6 +37,15 @@ impl Backoff {
         backend.random(&mut random);
         half + fraction(half, u64::from_le_bytes(random))
     }
+}
+
+/// An error of a step that only reads, on the way to a write. Whatever became of the step, nothing
+/// was written, and the caller, who only knows of the write, may try again.
+pub(super) fn unwritten(error: Error) -> Error {
+    if error.is_definite() {
+        return error;
+    }
+    Error::new(ErrorKind::NotSent, format!("nothing was written: {error}"))
 }
 
 /// `d` times `random` / 2⁶⁴.

@@ -8,6 +8,9 @@
 //! | what they bought, and what goes with it | [`Purchases`] |
 //! | rendered pages of popular items | [`PageCache`] |
 //! | what is viewed most | [`Popularity`] |
+//! | how often something happened, over time | [`Counters`] |
+//! | the last messages | [`RecentLog`] |
+//! | the most frequent messages | [`CommonLog`] |
 //!
 //! Each feature runs on the engine in memory and on a real Redis, takes the time from the
 //! backend's clock, sends what belongs together in one round trip and what must be atomic as one
@@ -15,23 +18,32 @@
 //! keys. What repeats by itself is a [`Chore`] that a [`Daemon`] runs.
 
 mod backoff;
+mod calendar;
 mod cart;
 mod check;
+mod common_log;
+mod counters;
 pub mod daemon;
 mod flight;
 mod keys;
 mod page_cache;
 mod popularity;
 mod purchases;
+mod recent_log;
 mod sessions;
+mod severity;
 mod sha256;
-mod url;
+pub(crate) mod url;
 
 pub use cart::Cart;
 pub use check::{MAX_ID, MAX_MESSAGE};
+pub use common_log::{CommonLog, Counted, LogHour};
+pub use counters::{CleanedCounters, CounterCleaner, Counters, PRECISIONS, SAMPLES};
 pub use daemon::{Chore, Daemon, Progress};
 pub use keys::{Key, Keys};
 pub use page_cache::{PAGE_TTL, Page, PageCache, Served};
 pub use popularity::{Popularity, RESCALE_EVERY, Rescaler};
 pub use purchases::{Conversion, Order, Purchases};
+pub use recent_log::{LOG_KEPT, LogLine, RecentLog};
 pub use sessions::{Cleaned, DEFAULT_LIMIT, SessionCleaner, Sessions};
+pub use severity::Severity;

@@ -5,7 +5,7 @@
 use std::borrow::Cow;
 
 /// What the query of `url` says: its items in order, names and values decoded.
-pub(super) fn query(url: &[u8]) -> impl Iterator<Item = (Cow<'_, [u8]>, Cow<'_, [u8]>)> {
+pub(crate) fn query(url: &[u8]) -> impl Iterator<Item = (Cow<'_, [u8]>, Cow<'_, [u8]>)> {
     let url = before_fragment(url);
     let start = url.iter().position(|&b| b == b'?').map_or(url.len(), |at| at + 1);
     let pieces = url.get(start..).unwrap_or_default().split(|&b| b == b'&');

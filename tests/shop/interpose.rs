@@ -79,7 +79,9 @@ impl<B: Backend> Backend for Interposed<B> {
     }
 
     async fn pipeline<L: Batch>(&self, batch: L) -> Result<L::Output> {
-        let fate = (self.hook)(&Step::Send(names(&batch)));
+        let names = names(&batch);
+        // Nothing is sent for an empty one.
+        let fate = if names.is_empty() { Fate::Pass } else { (self.hook)(&Step::Send(names)) };
         meet(fate, self.inner.pipeline(batch)).await
     }
 

@@ -6,12 +6,15 @@
 #[path = "../support/mod.rs"]
 mod support;
 
+mod awake;
 mod bed;
 mod interpose;
 
 mod cart;
+mod counters;
 mod daemon;
 mod daemons;
+mod logs;
 mod page_cache;
 mod popularity;
 mod published;
