@@ -7,6 +7,8 @@
 //! `head`, ends the program quietly.
 
 mod generate;
+mod progress;
+mod replay;
 mod serve;
 
 use std::fmt;
@@ -25,6 +27,7 @@ struct Args {
 
 #[derive(Subcommand)]
 enum Command {
+    Replay(replay::Args),
     Serve(serve::Args),
     Generate(generate::Args),
 }
@@ -56,6 +59,7 @@ impl From<io::Error> for Failure {
 /// Runs the program with the arguments of this process.
 pub fn main() -> ExitCode {
     let result = match Args::parse().command {
+        Command::Replay(args) => replay::run(&args),
         Command::Serve(args) => serve::run(&args),
         Command::Generate(args) => generate::run(&args),
     };

@@ -31,6 +31,7 @@ impl Report {
                 "hits": self.pages.hits,
                 "misses": self.pages.misses,
                 "uncacheable": self.pages.uncacheable,
+                "failed": self.pages.failed,
                 "hit_rate": self.pages.hit_rate(),
             },
             "most_viewed": self.most_viewed.iter().map(viewed).collect::<Vec<_>>(),
@@ -93,5 +94,10 @@ fn slice(s: &Slice) -> Value {
 }
 
 fn logged(l: &Logged) -> Value {
-    json!({ "severity": l.severity, "message": text(&l.message), "count": l.count })
+    json!({
+        "severity": l.severity,
+        "hour_ms": l.hour.as_millis(),
+        "message": text(&l.message),
+        "count": l.count,
+    })
 }

@@ -41,9 +41,9 @@ pub struct Report {
     pub most_viewed: Vec<Viewed>,
     /// Visitors who looked at something, and those of them who bought something.
     pub conversion: Conversion,
-    /// For each counter, the busiest slices.
+    /// For each counter, the busiest of the slices that it still holds.
     pub busiest: Vec<Slice>,
-    /// The most frequent messages of the common log.
+    /// The most frequent messages of the common log, of its last hour.
     pub common_log: Vec<Logged>,
     /// What maintenance did; `None` when it was left out.
     pub maintenance: Option<Upkeep>,
@@ -84,8 +84,10 @@ pub struct Pages {
     pub hits: u64,
     /// Rendered and cached.
     pub misses: u64,
-    /// Rendered without looking into the cache.
+    /// Rendered, and not a page that is cached.
     pub uncacheable: u64,
+    /// Not rendered, because the server failed or refused.
+    pub failed: u64,
 }
 
 impl Pages {
@@ -140,10 +142,12 @@ pub struct Slice {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Logged {
     /// Its severity.
-    pub severity: &'static str,
+    pub severity: String,
+    /// The hour in which it was counted: the last one in which there was such a message.
+    pub hour: Timestamp,
     /// The message.
     pub message: Bytes,
-    /// How often it was logged in the hour that the log last covered.
+    /// How often it was logged in that hour.
     pub count: u64,
 }
 
@@ -154,7 +158,7 @@ pub struct Upkeep {
     pub sessions_dropped: u64,
     /// Times that popularity was rescaled.
     pub rescales: u64,
-    /// Minutes at which the counter cleaner was due.
+    /// Passes of the counter cleaner that had something to visit.
     pub counter_passes: u64,
     /// Counter samples that it removed.
     pub samples_dropped: u64,

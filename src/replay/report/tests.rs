@@ -11,11 +11,11 @@ fn report() -> Report {
     Report {
         backend: "memory".into(),
         trace: trace.tally().clone(),
-        kinds: Kinds { views: 2, ..Kinds::default() },
+        kinds: Kinds { views: 2, transactions: 1, ..Kinds::default() },
         visitors: Distinct { count: 1_000, or_more: false },
         items: Distinct { count: 7, or_more: true },
         sessions: 1,
-        pages: Pages { hits: 1, misses: 2, uncacheable: 0 },
+        pages: Pages { hits: 1, misses: 2, uncacheable: 0, failed: 3 },
         most_viewed: vec![Viewed {
             item: Bytes::from(&b"i\xff"[..]),
             views: 2.0,
@@ -28,7 +28,12 @@ fn report() -> Report {
             start: Timestamp::EPOCH,
             count: 2,
         }],
-        common_log: vec![Logged { severity: "error", message: "500 /".into(), count: 3 }],
+        common_log: vec![Logged {
+            severity: "error".into(),
+            hour: Timestamp::EPOCH,
+            message: "500 /".into(),
+            count: 3,
+        }],
         maintenance: Some(Upkeep { rescales: 288, ..Upkeep::default() }),
         commands: 20,
         round_trips: 6,
@@ -59,11 +64,11 @@ fn text_names_every_number() {
     let text = report().to_string();
     for part in [
         "memory\n",
-        "events       2: 2 views\n",
+        "events       2: 2 views, 1 bought\n",
         "from         1970-01-01 00:00:05 to 1970-01-01 00:00:05 UTC",
         "visitors     1,000\n",
         "items        more than 7\n",
-        "hit rate 33.3 %",
+        "0 not cacheable, 3 failed; hit rate 33.3 %",
         "25.0 %: 1 of 4 who looked bought",
         "popularity halved 288 times",
         "20 in 6 round trips",

@@ -8,7 +8,7 @@ use super::{Distinct, Report, date_time, decimal, duration, grouped, percent, pr
 use crate::replay::trace::Tally;
 
 /// The widest item or message that is shown.
-const WIDEST: usize = 60;
+const WIDEST: usize = 50;
 
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -21,7 +21,7 @@ impl fmt::Display for Report {
         facts.add("items", self.items.to_string());
         facts.add("sessions", format!("{} held", grouped(self.sessions)));
         facts.add("pages", self.pages());
-        if self.conversion.looked > 0 {
+        if self.kinds.transactions > 0 {
             let (c, rate) = (self.conversion, percent(self.conversion.rate()));
             let (looked, bought) = (grouped(c.looked), grouped(c.bought));
             facts.add("conversion", format!("{rate}: {bought} of {looked} who looked bought"));
@@ -70,8 +70,12 @@ impl Report {
 
     fn pages(&self) -> String {
         let p = self.pages;
+        let failed = match p.failed {
+            0 => String::new(),
+            n => format!(", {} failed", grouped(n)),
+        };
         format!(
-            "{} from the cache, {} rendered and cached, {} not cacheable; hit rate {}",
+            "{} from the cache, {} rendered and cached, {} not cacheable{failed}; hit rate {}",
             grouped(p.hits),
             grouped(p.misses),
             grouped(p.uncacheable),
@@ -89,10 +93,14 @@ impl Report {
     }
 
     fn viewed(&self) -> Option<Table> {
-        let mut table = table(&["most viewed", "views", "bought by"], &[1, 2]);
+        let bought = self.kinds.transactions > 0;
+        let views = if self.maintenance.is_some() { "views, halved every 5 min" } else { "views" };
+        let header = ["most viewed", views, "bought by"];
+        let mut table = if bought { table(&header, &[1, 2]) } else { table(&header[..2], &[1]) };
         for v in &self.most_viewed {
-            let bought = percent(v.conversion.rate());
-            table.add_row([printable(&v.item, WIDEST), decimal(v.views), bought]);
+            let row = [printable(&v.item, WIDEST), decimal(v.views)];
+            let share = bought.then(|| percent(v.conversion.rate()));
+            table.add_row(row.into_iter().chain(share));
         }
         (!self.most_viewed.is_empty()).then_some(table)
     }
@@ -108,10 +116,10 @@ impl Report {
     }
 
     fn messages(&self) -> Option<Table> {
-        let mut table = table(&["common log", "message", "count"], &[2]);
+        let mut table = table(&["common log", "hour (UTC)", "message", "count"], &[3]);
         for l in &self.common_log {
             let message = printable(&l.message, WIDEST);
-            table.add_row([l.severity.to_owned(), message, grouped(l.count)]);
+            table.add_row([l.severity.clone(), date_time(l.hour), message, grouped(l.count)]);
         }
         (!self.common_log.is_empty()).then_some(table)
     }
@@ -146,7 +154,7 @@ fn span(seconds: u64) -> String {
 
 fn table(header: &[&str], numbers: &[usize]) -> Table {
     let mut table = Table::new();
-    table.load_preset(presets::UTF8_HORIZONTAL_ONLY).set_header(header);
+    table.load_preset(presets::NOTHING).set_header(header);
     for &column in numbers {
         if let Some(c) = table.column_mut(column) {
             c.set_cell_alignment(CellAlignment::Right);

@@ -16,8 +16,8 @@ use super::event::{Hit, session_id};
 use super::{Reason, date};
 use crate::{Bytes, Timestamp};
 
-/// The largest size of an answer that is believed: 1 PiB.
-const MAX_BYTES: u64 = 1 << 50;
+/// The largest size of an answer that is believed, and that the counters take: 1 TB.
+const MAX_BYTES: u64 = 1_000_000_000_000;
 
 /// Reads one line.
 pub(super) fn parse(line: &[u8]) -> Result<Hit, Reason> {

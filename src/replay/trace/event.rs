@@ -80,18 +80,6 @@ pub struct Hit {
     pub bytes: u64,
 }
 
-/// The severity with which a status belongs into the common log.
-///
-/// 4xx are warnings: the client's mistake. From 500 on they are errors. Below 400 there is nothing
-/// to log.
-pub fn severity(status: u16) -> Option<&'static str> {
-    match status {
-        0..400 => None,
-        400..500 => Some("warning"),
-        _ => Some("error"),
-    }
-}
-
 /// The session id derived from a client's address and user agent: 16 hexadecimal digits.
 ///
 /// It is the 64-bit FNV-1a hash of the address, a zero byte and the user agent, as the log writes
@@ -116,13 +104,6 @@ pub fn session_id(address: &[u8], agent: &[u8]) -> Bytes {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn severity_follows_the_status_class() {
-        assert_eq!([0, 200, 304, 399].map(severity), [None; 4]);
-        assert_eq!([400, 404, 499].map(severity), [Some("warning"); 3]);
-        assert_eq!([500, 503, 599, 999].map(severity), [Some("error"); 4]);
-    }
 
     #[test]
     fn session_ids_depend_on_where_the_address_ends() {

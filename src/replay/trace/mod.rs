@@ -29,7 +29,7 @@ use std::time::Duration;
 
 pub(crate) use date::civil;
 pub use error::{Malformed, TraceError};
-pub use event::{Action, Event, Hit, ShopEvent, session_id, severity};
+pub use event::{Action, Event, Hit, ShopEvent, session_id};
 pub use lines::MAX_LINE;
 pub use rows::HEADER;
 pub use source::Progress;

@@ -7,6 +7,7 @@
 
 use super::event::{Action, ShopEvent};
 use super::{Reason, date};
+use crate::shop::MAX_ID;
 use crate::{Bytes, Timestamp};
 
 /// The first line of such a file.
@@ -67,6 +68,9 @@ fn row(fields: [&[u8]; COLUMNS], count: usize) -> Result<ShopEvent, Reason> {
     }
     let [time, visitor, event, item, transaction] = fields.map(<[u8]>::trim_ascii);
     let time = millis(time).ok_or("the timestamp is not in milliseconds from 1970 to 9999")?;
+    if [visitor, item, transaction].iter().any(|id| id.len() > MAX_ID) {
+        return Err("an id is longer than 4,096 bytes");
+    }
     if visitor.is_empty() {
         return Err("the visitorid is empty");
     }
@@ -136,6 +140,8 @@ mod tests {
         assert!(reason("99999999999999999999,a,view,b,").starts_with("the timestamp"));
         assert!(reason("1, ,view,b,").starts_with("the visitorid"));
         assert!(reason("1,a,view,,").starts_with("the itemid"));
+        let long = "x".repeat(MAX_ID + 1);
+        assert!(reason(&format!("1,{long},view,b,")).starts_with("an id"));
         assert!(reason("1,a,View,b,").starts_with("the event"));
     }
 

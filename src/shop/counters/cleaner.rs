@@ -125,6 +125,12 @@ impl<B: Backend> CounterCleaner<B> {
         next.min(VISIT_EVERY)
     }
 
+    /// When the next pass will have something to visit, unless there are new counters by then;
+    /// `None` when the last one has left none.
+    pub fn next_visit(&self) -> Option<Timestamp> {
+        self.visited.iter().map(|(precision, at)| *at + every(*precision)).min()
+    }
+
     /// Looks at the next page, of the pass under way or of a new one.
     async fn page(&mut self) -> Result<CleanedCounters> {
         let now = self.counters.backend.now();

@@ -98,7 +98,7 @@ fn what_is_wrong_with_a_line_is_named() {
     assert_eq!(with("\"-\" 20 1"), "the status is not a number of three digits");
     assert_eq!(with("\"-\" 200"), "no size after the status");
     assert_eq!(with("\"-\" 200 1k"), "the size is neither a number of bytes nor -");
-    assert_eq!(with("\"-\" 200 1125899906842625"), "the size is neither a number of bytes nor -");
+    assert_eq!(with("\"-\" 200 1000000000001"), "the size is neither a number of bytes nor -");
     assert_eq!(with("\"-\" 200 1 x"), "neither the end nor a quoted referer after the size");
     assert_eq!(with("\"-\" 200 1 \"r"), "the referer's quote does not end");
     assert_eq!(with("\"-\" 200 1 \"r\""), "no user agent after the referer");
