@@ -168,6 +168,33 @@ fn a_client_without_replies_is_still_closed_at_its_end() {
 }
 
 #[test]
+fn a_skipped_reply_takes_a_protocol_error_after_it_along() {
+    let bytes = b"CLIENT REPLY SKIP\r\nECHO a\r\n*x\r\n";
+    let running = Running::new();
+    assert_eq!(until_closed(running.connect(), bytes), b"");
+    let Some(real) = real_redis(Timestamp::from_secs(1_700_000_000)) else { return };
+    let refused = b"-ERR Protocol error: invalid multibulk length\r\n";
+    assert_eq!(until_closed(real.connect(), bytes), refused);
+}
+
+#[test]
+fn limits_of_a_server_are_those_it_was_started_with() {
+    let running = Running::new();
+    let mut first = running.connect();
+    let set = ["CONFIG", "SET", "maxclients", "1", "timeout", "1"];
+    assert_eq!(first.call(&set).value, Value::OK);
+    assert_eq!(running.connect().call(&["PING"]).value, Value::simple("PONG"));
+    std::thread::sleep(Duration::from_millis(1_200));
+    assert_eq!(first.call(&["PING"]).value, Value::simple("PONG"));
+    let Some(mut real) = real_redis(Timestamp::from_secs(1_700_000_000)) else { return };
+    real.spoil();
+    let mut first = real.connect();
+    assert_eq!(first.call(&set[..4]).value, Value::OK);
+    let refused = b"-ERR max number of clients reached\r\n";
+    assert_eq!(real.connect().read_to_end(), refused);
+}
+
+#[test]
 fn limits_of_a_request_are_held() {
     let request = RequestLimits { max_args: 3, max_bulk: 1_000, max_request: 2_000 };
     let running = Running::with(Limits { request, ..Limits::default() });

@@ -7,6 +7,7 @@
 mod support;
 
 mod connection;
+mod differences;
 mod expiry;
 mod generic;
 mod harness;

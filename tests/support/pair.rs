@@ -233,6 +233,25 @@ impl Pair {
         ours.value
     }
 
+    /// Exactly these bytes from the engine, and exactly those from real Redis.
+    #[track_caller]
+    pub(crate) fn differs(&self, args: impl Argv, ours: &[u8], real: &[u8]) {
+        let argv = args.argv();
+        let (our_reply, real_reply) = self.send(&argv);
+        let replies = [("the engine", Some(our_reply), ours), ("real Redis", real_reply, real)];
+        for (who, reply, expected) in replies {
+            if let Some(reply) = reply.filter(|reply| reply.bytes != expected) {
+                let what = format!("{who} did not answer what the test expects of it");
+                self.fail(&argv, &what, &[("expected", expected), ("got", &reply.bytes)]);
+            }
+        }
+    }
+
+    /// The engine's reply and that of real Redis, for who expects them to differ.
+    pub(crate) fn both(&self, args: impl Argv) -> (Reply, Option<Reply>) {
+        self.send(&args.argv())
+    }
+
     /// Whatever the replies are; for preparing what another command then compares.
     pub(crate) fn run(&self, args: impl Argv) -> Value {
         self.send(&args.argv()).0.value

@@ -172,3 +172,21 @@ proptest! {
         prop_assert_eq!(pairs, model);
     }
 }
+
+#[test]
+fn becomes_a_table_at_65535_fields_whatever_the_limit() {
+    let mut buf = vec![0; HEADER];
+    for n in 0..65_534_u32 {
+        let [_, a, b, c] = n.to_be_bytes();
+        buf.extend([3, a, b, c, 0]);
+    }
+    let mut buf = buf.into_boxed_slice();
+    set_packed_len(&mut buf, 65_534);
+    let mut hash = Hash(Repr::Packed(buf));
+    let limits = Limits { hash_listpack_entries: 100_000, ..Limits::default() };
+    assert!(!hash.insert(b"\0\0\0", b"v", &limits));
+    assert_eq!(hash.encoding(), "listpack");
+    assert!(hash.insert(b"new", b"v", &limits));
+    assert_eq!((hash.encoding(), hash.len()), ("hashtable", 65_535));
+    assert_eq!(hash.get(b"\0\0\0"), Some(&b"v"[..]));
+}
