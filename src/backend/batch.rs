@@ -33,10 +33,7 @@ impl<T: FromValue> Batch for Cmd<'_, T> {
 
     #[inline]
     fn calls<'b>(&'b self, calls: &mut Calls<'b>) {
-        calls.push(self.spec());
-        for arg in self.arguments() {
-            calls.word(arg);
-        }
+        calls.call(self.spec(), self.arguments().iter().map(|arg| &**arg));
     }
 
     #[inline]

@@ -63,10 +63,17 @@ impl Memory {
         if !matches!(cmd.spec().run, Run::Data(_) | Run::Plain(_)) {
             return call_on(&mut self.engine.session(), cmd);
         }
+        let spec = cmd.spec();
         let mut words: SmallVec<[&[u8]; 8]> = SmallVec::new();
-        words.extend(cmd.spec().words());
-        words.extend(cmd.arguments().iter().map(|arg| &**arg));
-        T::from_value(self.engine.run(cmd.spec(), &words))
+        if spec.is_compound() {
+            words.extend(spec.words());
+        } else {
+            words.push(spec.name.as_bytes());
+        }
+        for arg in cmd.arguments() {
+            words.push(arg);
+        }
+        T::from_value(self.engine.run(spec, &words))
     }
 
     fn each<B: Batch>(&self, batch: &B) -> Result<B::Output> {

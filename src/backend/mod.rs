@@ -130,31 +130,37 @@ pub trait Session: Send + 'static {
 
 /// Refuses what may not go out on a connection that others share, or what a session does by its
 /// own methods.
+#[inline]
 fn allowed(spec: &Spec) -> Result<()> {
-    use SessionOp::{
-        Auth, ClientCaching, ClientReply, ClientTracking, Discard, Exec, Hello, Multi, Quit, Reset,
-        Select, Unwatch, Watch,
+    let of_connection = match spec.run {
+        Run::Session(op) => changes_connection(op),
+        _ => false,
     };
-    let of_connection = matches!(
-        spec.run,
-        Run::Session(
-            Auth | ClientCaching
-                | ClientReply
-                | ClientTracking
-                | Discard
-                | Exec
-                | Hello
-                | Multi
-                | Quit
-                | Reset
-                | Select
-                | Unwatch
-                | Watch
-        )
-    );
     if of_connection || spec.is(Flags::BLOCKING) {
         const EXPECTED: &str = "a command that leaves the connection as it is";
         return Err(Error::invalid("command", spec.name, EXPECTED));
     }
     Ok(())
+}
+
+fn changes_connection(op: SessionOp) -> bool {
+    use SessionOp::{
+        Auth, ClientCaching, ClientReply, ClientTracking, Discard, Exec, Hello, Multi, Quit, Reset,
+        Select, Unwatch, Watch,
+    };
+    matches!(
+        op,
+        Auth | ClientCaching
+            | ClientReply
+            | ClientTracking
+            | Discard
+            | Exec
+            | Hello
+            | Multi
+            | Quit
+            | Reset
+            | Select
+            | Unwatch
+            | Watch
+    )
 }

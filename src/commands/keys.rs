@@ -120,6 +120,15 @@ impl KeySpec {
         Self::in_range(specs).reduce(join).unwrap_or_default()
     }
 
+    /// The word that is the key, when it is always one and the same.
+    #[inline]
+    pub fn fixed(&self) -> Option<usize> {
+        match (self.begin, self.find) {
+            (Begin::Index(at), Find::Range { last: 0, .. }) => usize::try_from(at).ok(),
+            _ => None,
+        }
+    }
+
     /// Adds the positions of the keys in `argv`. `None` when they cannot be told.
     pub(super) fn find(
         &self,

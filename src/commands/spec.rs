@@ -148,6 +148,7 @@ pub struct Spec {
     pub summary: &'static str,
     arity: i32,
     id: u32,
+    compound: bool,
 }
 
 impl Spec {
@@ -172,6 +173,7 @@ impl Spec {
             summary: "",
             arity,
             id: id(name),
+            compound: words == 2,
         }
     }
 
@@ -297,6 +299,12 @@ impl Spec {
             spec.find(argv, &mut found)?;
         }
         Some(found)
+    }
+
+    /// Whether the name has two words, as a subcommand's.
+    #[inline]
+    pub const fn is_compound(&self) -> bool {
+        self.compound
     }
 
     /// The words of the name: two for a subcommand.

@@ -27,7 +27,20 @@ impl<'a> Calls<'a> {
     /// Adds a line that calls `spec`, starting with its name.
     #[inline]
     pub fn push(&mut self, spec: &'static Spec) {
-        self.words.extend(spec.words());
+        self.call(spec, []);
+    }
+
+    /// Adds a line that calls `spec` with these arguments.
+    #[inline]
+    pub fn call(&mut self, spec: &'static Spec, args: impl IntoIterator<Item = &'a [u8]>) {
+        if spec.is_compound() {
+            self.words.extend(spec.words());
+        } else {
+            self.words.push(spec.name.as_bytes());
+        }
+        for arg in args {
+            self.words.push(arg);
+        }
         self.lines.push((spec, self.words.len()));
     }
 
@@ -107,10 +120,10 @@ impl Engine {
     /// time leaves the others standing. Only commands on data: what belongs to a session refuses
     /// all.
     pub fn atomic(&self, calls: &Calls<'_>) -> Result<Replies, WireError> {
-        if let Some(error) = calls.refusal() {
-            return Err(error);
-        }
-        for (spec, _) in calls.iter() {
+        for (spec, argv) in calls.iter() {
+            if !spec.accepts(argv.len()) {
+                return Err(spec.arity_error());
+            }
             if !matches!(spec.run, Run::Data(_) | Run::Plain(_)) {
                 return Err(dispatch::needs_session(spec));
             }

@@ -74,10 +74,17 @@ pub(super) fn collect_keys<'a>(
     if spec.keys.is_empty() || !matches!(spec.run, Run::Data(_)) {
         return false;
     }
-    let Some(positions) = spec.key_positions(argv) else { return false };
     let access = |flags: KeyFlags| {
         if flags.has(KeyFlags::RO) { Access::Read } else { Access::Write }
     };
+    // Most commands have one key, at a fixed place.
+    if let [only] = spec.keys
+        && let Some(key) = only.fixed().and_then(|at| argv.get(at))
+    {
+        keys.push((key, access(only.flags)));
+        return true;
+    }
+    let Some(positions) = spec.key_positions(argv) else { return false };
     keys.extend(positions.into_iter().map(|(at, flags)| (argv[at], access(flags))));
     true
 }

@@ -19,7 +19,7 @@ use std::time::Duration;
 use super::check::id;
 use super::daemon::{Chore, Progress};
 use super::keys::{Key, Keys};
-use crate::backend::{Backend, Session, cmd};
+use crate::backend::{Backend, Score, Session, cmd};
 use crate::bytes::Bytes;
 use crate::env::Timestamp;
 use crate::error::Result;
@@ -115,11 +115,11 @@ impl<B: Backend> Sessions<B> {
         id("token", token)?;
         id("user", user)?;
         item.map(|item| id("item", item)).transpose()?;
-        let now = self.backend.now();
+        let now = Score::from(self.backend.now());
         let own = item.map(|_| self.keys.viewed_by(token));
         let view = item.zip(own.as_deref()).map(|(item, own)| {
             (
-                cmd::zadd(own, now, item),
+                cmd::zadd(own, now.clone(), item),
                 cmd::zremrangebyrank(own, 0, -VIEWED_KEPT - 1),
                 cmd::zincrby(&self.viewed, -1, item),
             )
