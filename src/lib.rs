@@ -57,6 +57,6 @@ pub use env::{Env, Stopwatch, Timestamp};
 pub use error::{Error, ErrorKind, Result, WireError};
 
 /// The examples of the README are run as tests.
-#[cfg(doctest)]
+#[cfg(all(doctest, feature = "redis"))]
 #[doc = include_str!("../README.md")]
 struct Readme;
