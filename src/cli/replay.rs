@@ -120,7 +120,7 @@ async fn both(args: &Args, url: &str) -> Result<ExitCode, Failure> {
         print(&mut out, &both_as_json(&here, &there, &comparison, ratio))?;
     } else {
         write!(out, "{here}\n{there}\n{comparison}")?;
-        writeln!(out, "in memory {} times as fast", decimal((ratio * 10.0).round() / 10.0))?;
+        writeln!(out, "in memory {ratio:.1} times as fast")?;
     }
     Ok(ExitCode::from(u8::from(comparison.differences > 0)))
 }

@@ -168,7 +168,11 @@ impl Keyspace {
     /// Removes up to `most` keys whose deadline has passed, of all databases; says how many.
     pub fn expire(&self, now_ms: i64, most: usize) -> usize {
         let mut removed = 0;
-        for shard in 0..SHARDS as u32 {
+        let is_due = |shard: u32| {
+            let shard = self.shards[shard as usize].read();
+            shard.dbs.iter().any(|table| table.due(now_ms).is_some())
+        };
+        for shard in (0..SHARDS as u32).filter(|shard| is_due(*shard)) {
             let mut guards = Guards::new();
             guards.push((shard, self.guard(shard, Access::Write)));
             let mut db = Db::new(self, guards, 0, now_ms);

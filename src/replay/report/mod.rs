@@ -68,7 +68,7 @@ pub struct Kinds {
     pub hits: u64,
 }
 
-/// A number of distinct things, exact up to [`Distinct::MOST`].
+/// A number of distinct things, exact up to 2^24 of them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Distinct {
     /// How many were counted.

@@ -1,7 +1,7 @@
 //! Traces of real traffic, read as a stream of events.
 //!
 //! Files are read in the order given, one line at a time, in bounded memory whatever they hold.
-//! Each is an events CSV ([`rows`]) or an access log ([`access`]), plain or gzip; its first lines
+//! Each is an events CSV or an access log, plain or gzip; its first lines
 //! decide, never its name. A malformed line costs only itself: it is counted, the first few are
 //! kept with their reason, and the rest of the file still counts. A file that is neither format is
 //! an error, as is one that cannot be read or unpacked to its end.
