@@ -11,7 +11,7 @@ use super::{Failure, runtime};
 use crate::backend::{Backend, Cmd, Memory, Redis, RedisConfig};
 use crate::commands::server;
 use crate::replay::compare::{Comparison, compare};
-use crate::replay::report::{Report, decimal};
+use crate::replay::report::Report;
 use crate::replay::trace::Trace;
 use crate::replay::{ItemFrom, Options, replay};
 use crate::shop::DEFAULT_LIMIT;
