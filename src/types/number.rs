@@ -104,6 +104,9 @@ pub fn parse_c_f64(text: &[u8]) -> Option<f64> {
 
 /// The number that `strtod` reads, and whether a double can hold it: if not it is infinite or 0.
 fn convert(text: &[u8]) -> Option<(f64, bool)> {
+    if let Some(value) = short_decimal(text) {
+        return Some((value, true));
+    }
     let (negative, numeral) = scan(text)?;
     let (magnitude, fits) = match numeral {
         Numeral::Infinity => (f64::INFINITY, true),
@@ -123,6 +126,39 @@ fn convert(text: &[u8]) -> Option<(f64, bool)> {
         }
     };
     Some((if negative { -magnitude } else { magnitude }, fits))
+}
+
+/// The number, if it is a short decimal such as nearly all scores and times are: digits, perhaps
+/// with a sign and a point between them. Both the digits and the power of ten are exact as doubles
+/// then, and one division rounds correctly.
+fn short_decimal(text: &[u8]) -> Option<f64> {
+    const POWERS: [f64; 16] =
+        [1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15];
+    let (negative, unsigned) = match text {
+        [b'-', rest @ ..] => (true, rest),
+        _ => (false, text),
+    };
+    let (mut digits, mut places) = (0_u64, None);
+    for &byte in unsigned {
+        match byte {
+            b'0'..=b'9' => digits = digits * 10 + u64::from(byte - b'0'),
+            b'.' if places.is_none() => places = Some(0),
+            _ => return None,
+        }
+        // Far below what would overflow.
+        if digits >= 1 << 53 {
+            return None;
+        }
+        if let Some(places) = places.as_mut().filter(|_| byte != b'.') {
+            *places += 1;
+        }
+    }
+    let ends_in_digits = |end: Option<&u8>| end.is_some_and(u8::is_ascii_digit);
+    if !ends_in_digits(unsigned.first()) || !ends_in_digits(unsigned.last()) {
+        return None;
+    }
+    let value = digits as f64 / POWERS.get(places.unwrap_or(0))?;
+    Some(if negative { -value } else { value })
 }
 
 /// The double `m * 2^e` from what [`Format::round`] gave.
@@ -159,6 +195,26 @@ pub fn incr_by_float(value: &[u8], increment: &[u8]) -> Result<String, IncrError
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    proptest::proptest! {
+        #[test]
+        fn short_decimals_are_read_as_long_ones_are(text in "-?0{0,3}[0-9]{1,17}(\\.[0-9]{0,17})?") {
+            if let Some(value) = short_decimal(text.as_bytes()) {
+                let read: f64 = text.parse().unwrap();
+                proptest::prop_assert_eq!(value.to_bits(), read.to_bits());
+            }
+        }
+    }
+
+    #[test]
+    fn a_time_is_a_short_decimal_and_what_is_no_number_is_not() {
+        let time = short_decimal(b"1433221332.117123");
+        assert_eq!(time.map(f64::to_bits), Some(1_433_221_332.117_123_f64.to_bits()));
+        assert_eq!(short_decimal(b"-0").map(f64::to_bits), Some((-0.0_f64).to_bits()));
+        for text in ["", "-", ".", ".5", "5.", "1.2.3", "1e3", "inf", "+1", "0x1", " 1"] {
+            assert_eq!(short_decimal(text.as_bytes()), None, "{text}");
+        }
+    }
 
     #[test]
     fn integers_are_read_only_in_canonical_form() {
