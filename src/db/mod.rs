@@ -105,7 +105,7 @@ enum Guard<'k> {
 }
 
 /// Locked shards, ascending.
-type Guards<'k> = SmallVec<[(u32, Guard<'k>); 2]>;
+type Guards<'k> = SmallVec<[(u32, Guard<'k>); 4]>;
 
 impl Default for Keyspace {
     fn default() -> Self {

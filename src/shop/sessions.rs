@@ -156,7 +156,8 @@ impl<B: Backend> Sessions<B> {
     /// One step of the cleaner: removes up to 100 of the oldest sessions, if there are more than
     /// the limit or some are beyond the age, with their views and carts.
     ///
-    /// Two round trips: WATCH, ZCARD and ZRANGE; then one transaction of ZREM, HDEL and DEL. A
+    /// Two round trips: WATCH, ZCARD and ZRANGE; then one transaction of
+    /// ZREMRANGEBYRANK, HDEL and DEL. A
     /// session that is used in between is safe: the transaction does nothing and the step looks
     /// again, up to 16 times; after that it says so and leaves the rest to the next step. A crash
     /// at any point leaves every session whole.
@@ -183,7 +184,8 @@ impl<B: Backend> Sessions<B> {
             let keys: Vec<Key> =
                 tokens().flat_map(|t| [self.keys.viewed_by(t), self.keys.cart(t)]).collect();
             let batch = (
-                cmd::zrem(&self.recent, tokens()),
+                // The watch holds them at the ranks where they were seen.
+                cmd::zremrangebyrank(&self.recent, 0, removed as i64 - 1),
                 cmd::hdel(&self.login, tokens()),
                 cmd::del(&keys),
             );
