@@ -205,19 +205,13 @@ impl Text {
     }
 
     fn digits(&mut self, mut n: u64) {
-        let mut digits = [0; 20];
-        let mut at = digits.len();
-        loop {
-            at -= 1;
-            digits[at] = b'0' + (n % 10) as u8;
+        let len = n.checked_ilog10().map_or(1, |log| log as usize + 1);
+        let Some(place) = self.buf.get_mut(self.len..self.len + len) else { return };
+        for digit in place.iter_mut().rev() {
+            *digit = b'0' + (n % 10) as u8;
             n /= 10;
-            if n == 0 {
-                break;
-            }
         }
-        let digits = &digits[at..];
-        self.buf[self.len..self.len + digits.len()].copy_from_slice(digits);
-        self.len += digits.len();
+        self.len += len;
     }
 }
 

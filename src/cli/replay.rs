@@ -160,7 +160,7 @@ async fn on<B: Backend>(
     name: &str,
     backend: &B,
     env: &Env,
-    each_minute: impl FnMut(),
+    now_and_then: impl FnMut(),
 ) -> Result<Report, Failure> {
     let trace = Trace::open(&args.files).map_err(Failure::new)?.strict(args.strict);
     let options = Options {
@@ -170,7 +170,7 @@ async fn on<B: Backend>(
         maintenance: !args.no_maintenance,
     };
     let bar = Bar::start(name, &args.files, trace.progress());
-    let report = replay(backend, env, trace, &options, each_minute).await;
+    let report = replay(backend, env, trace, &options, now_and_then).await;
     bar.end();
     report.map_err(Failure::new)
 }

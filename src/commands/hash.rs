@@ -241,15 +241,14 @@ fn hincrby(cx: &mut Cx<'_>, argv: &[&[u8]]) -> Reply {
     const NO_INTEGER: WireError = WireError::fixed("ERR hash value is not an integer");
     let increment = int(argv[3])?;
     cx.db.upsert::<Hash, Reply>(argv[1], |hash, limits| {
-        let old = hash.get(argv[2]).map_or(Ok(0), |v| parse_i64(v).ok_or(NO_INTEGER));
-        let sum = old.and_then(|old| old.checked_add(increment).ok_or(OVERFLOW));
-        match sum {
-            Ok(sum) => {
-                hash.insert(argv[2], sum.to_string().as_bytes(), limits);
-                (Ok(sum.into()), true)
-            }
-            Err(error) => (Err(error), false),
-        }
+        let mut sum = 0;
+        let done = hash.update(argv[2], limits, |old| {
+            let old = old.map_or(Ok(0), |v| parse_i64(v).ok_or(NO_INTEGER))?;
+            sum = old.checked_add(increment).ok_or(OVERFLOW)?;
+            Ok(sum.to_string())
+        });
+        let changed = done.is_ok();
+        (done.map(|()| sum.into()), changed)
     })?
 }
 

@@ -27,7 +27,7 @@ use super::tally::Tally;
 use super::trace::{Action, Event, Hit, ShopEvent, Trace, TraceError};
 use super::upkeep::Daemons;
 use crate::backend::Backend;
-use crate::shop::{DEFAULT_LIMIT, MAX_ID, Served, Severity};
+use crate::shop::{DEFAULT_LIMIT, MAX_ID, PAGE_TTL, Served, Severity};
 use crate::{Bytes, Env, Error, ErrorKind, Result, Stopwatch, Timestamp};
 
 /// The common log's name.
@@ -35,6 +35,9 @@ pub(super) const LOG: &[u8] = b"web";
 
 /// How much of a path a log message holds, and of a URL a rendered page.
 const MESSAGE_PATH: usize = 1_000;
+
+/// How often the backend is given time for itself: as long as a page is cached.
+const PAUSE: Duration = PAGE_TTL;
 
 /// The most different items of one order; a transaction of more becomes several.
 const MOST_ITEMS: usize = 1_000;
@@ -92,25 +95,25 @@ impl From<Error> for ReplayError {
 /// Replays `trace` through a shop on `backend`.
 ///
 /// `env` is the manual clock that the backend takes its time from; it is moved with the trace.
-/// `each_minute` is called when a minute of the trace has passed, for what the backend itself
-/// wants to have done from time to time.
+/// `now_and_then` is called when five minutes of the trace have passed, for what the backend
+/// itself wants to have done from time to time.
 pub async fn replay<B: Backend>(
     backend: &B,
     env: &Env,
     mut trace: Trace,
     options: &Options,
-    mut each_minute: impl FnMut(),
+    mut now_and_then: impl FnMut(),
 ) -> std::result::Result<Report, ReplayError> {
     let watch = Stopwatch::start();
     let before = backend.stats();
     let mut driver = Driver::new(backend, options);
-    let mut minutes: Option<Schedule> = None;
+    let mut pauses: Option<Schedule> = None;
     while let Some(event) = trace.next().transpose().map_err(ReplayError::Trace)? {
         let now = event.time();
         driver.move_to(now, env).await?;
-        let start = || Schedule::new(now, Duration::from_secs(60));
-        if minutes.get_or_insert_with(start).due(now).is_some() {
-            each_minute();
+        let start = || Schedule::new(now, PAUSE);
+        if pauses.get_or_insert_with(start).due(now).is_some() {
+            now_and_then();
         }
         driver.event(event).await?;
     }

@@ -81,13 +81,35 @@ pub struct Counters<B> {
     keys: Keys,
     known: Key,
     precisions: Precisions,
+    /// For each precision, how the names of its counters begin.
+    beginnings: Vec<Beginning>,
+}
+
+/// How the names of all counters of a precision begin.
+#[derive(Clone, Debug)]
+struct Beginning {
+    precision: u32,
+    member: SmallVec<[u8; 40]>,
+    key: Key,
+}
+
+impl Beginning {
+    fn all(keys: &Keys, precisions: &[u32]) -> Vec<Self> {
+        let each = |&precision: &u32| {
+            let mut member = SmallVec::from_slice(&Arg::from(u64::from(precision)));
+            member.push(b':');
+            Self { precision, member, key: keys.counts(precision) }
+        };
+        precisions.iter().map(each).collect()
+    }
 }
 
 impl<B: Backend> Counters<B> {
     /// Counters under `keys`, with the published precisions.
     pub fn new(backend: B, keys: Keys) -> Self {
-        let known = keys.known();
-        Self { backend, keys, known, precisions: Precisions::from_slice(&PRECISIONS) }
+        let (known, beginnings) = (keys.known(), Beginning::all(&keys, &PRECISIONS));
+        let precisions = Precisions::from_slice(&PRECISIONS);
+        Self { backend, keys, known, precisions, beginnings }
     }
 
     /// Sets the lengths of slices, in seconds: 1 to 32 different ones, each of a second to a year.
@@ -115,6 +137,7 @@ impl<B: Backend> Counters<B> {
         if sorted.len() < precisions.len() || !all_fit {
             return Err(Error::invalid("precisions", format!("{precisions:?}"), EXPECTED));
         }
+        self.beginnings = Beginning::all(&self.keys, &sorted);
         self.precisions = sorted;
         Ok(self)
     }
@@ -148,11 +171,10 @@ impl<B: Backend> Counters<B> {
             return Ok(());
         }
         let now = self.backend.now().as_secs();
-        let slices: SmallVec<[Slice; 8]> = steps
-            .iter()
-            .flat_map(|(name, by)| self.precisions.iter().map(|p| (*name, *by, *p)))
-            .map(|(name, by, precision)| Slice::new(&self.keys, name, by, precision, now))
-            .collect();
+        let mut slices = Vec::with_capacity(steps.len() * self.beginnings.len());
+        for (name, by) in steps {
+            slices.extend(self.beginnings.iter().map(|begin| Slice::new(begin, name, *by, now)));
+        }
         let known = cmd::zadd_all(&self.known, slices.iter().map(|slice| (0, &*slice.member)));
         let counts: Vec<_> =
             slices.iter().map(|slice| cmd::hincrby(&slice.key, slice.start, slice.by)).collect();
@@ -204,14 +226,13 @@ struct Slice {
 }
 
 impl Slice {
-    fn new(keys: &Keys, name: &[u8], by: i64, precision: u32, now: i64) -> Self {
-        let mut member = SmallVec::from_slice(&Arg::from(u64::from(precision)));
-        member.push(b':');
+    fn new(begin: &Beginning, name: &[u8], by: i64, now: i64) -> Self {
+        let mut member = begin.member.clone();
         member.extend_from_slice(name);
-        let length = i64::from(precision);
+        let length = i64::from(begin.precision);
         // Saturates where a clock shows the first years that 64 bits can.
         let start = now.div_euclid(length).saturating_mul(length);
-        Self { member, key: keys.count(precision, name), start, by }
+        Self { member, key: begin.key.clone().of(name), start, by }
     }
 }
 
@@ -230,8 +251,10 @@ mod tests {
     #[test]
     fn members_stand_for_one_counter_each() {
         for (precision, name) in [(1, &b"a"[..]), (300, b"a:b"), (60, b":"), (5, b"5:x\xff\0")] {
-            let slice = Slice::new(&Keys::new(), name, 1, precision, 1_000);
+            let begin = &Beginning::all(&Keys::new(), &[precision])[0];
+            let slice = Slice::new(begin, name, 1, 1_000);
             assert_eq!(split(&slice.member), Some((precision, name)));
+            assert_eq!(slice.key, Keys::new().count(precision, name));
         }
         for member in ["", "60", "60:", "0:a", "060:a", "+60:a", "a:60", "4294967296:a"] {
             assert_eq!(split(member.as_bytes()), None, "{member}");
@@ -240,7 +263,8 @@ mod tests {
 
     #[test]
     fn slices_start_at_multiples_of_their_length_on_both_sides_of_1970() {
-        let start = |precision, now| Slice::new(&Keys::new(), b"a", 1, precision, now).start;
+        let begin = |precision| Beginning::all(&Keys::new(), &[precision]).remove(0);
+        let start = |precision, now| Slice::new(&begin(precision), b"a", 1, now).start;
         assert_eq!(start(60, 119), 60);
         assert_eq!(start(60, 120), 120);
         assert_eq!(start(60, -1), -60);

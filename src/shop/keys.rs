@@ -178,9 +178,13 @@ impl Keys {
 
     /// Hash slice start → count.
     pub fn count(&self, precision: u32, name: &[u8]) -> Key {
+        self.counts(precision).of(name)
+    }
+
+    /// How the names of all counters of a precision begin.
+    pub(super) fn counts(&self, precision: u32) -> Key {
         let mut key = self.with(b"count:", &Arg::from(u64::from(precision)));
         key.raw(b":");
-        key.id(name);
         key
     }
 }
@@ -192,6 +196,12 @@ impl Key {
 
     fn and(mut self, bytes: &[u8]) -> Self {
         self.raw(bytes);
+        self
+    }
+
+    /// This beginning of a name with an id after it.
+    pub(super) fn of(mut self, id: &[u8]) -> Self {
+        self.id(id);
         self
     }
 

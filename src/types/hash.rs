@@ -6,8 +6,9 @@
 //! [`Limits::hash_listpack_value`] it becomes a `hashtable` and stays one: a [`Dense`] table,
 //! where everything but iteration is O(1).
 //!
-//! Invariants: the packed form is empty, or a count (16 bits, little endian) and then that many
-//! pairs of entries with distinct fields.
+//! Invariants: the packed form is empty, or a count (16 bits, little endian), the size of the last
+//! pair (the same; 0 when it is not known) and then that many pairs of entries with distinct
+//! fields. The last pair is looked at first: where fields are times, it is the one that counts.
 
 #[cfg(test)]
 mod tests;
@@ -19,8 +20,8 @@ use super::limits::Limits;
 use super::packed::{self, Entries};
 use crate::bytes::Bytes;
 
-/// Bytes of the count in front of the packed pairs.
-const HEADER: usize = 2;
+/// Bytes in front of the packed pairs: the count, and the size of the last pair.
+const HEADER: usize = 4;
 /// What the count can say: with more fields a hash is a table, whatever the limits.
 const MAX_PACKED_FIELDS: usize = u16::MAX as usize;
 /// As `LISTPACK_MAX_SAFETY_LIMIT` in Redis: no packed hash is larger.
@@ -135,11 +136,44 @@ impl Hash {
         true
     }
 
+    /// Replaces the value of a field by what `change` makes of it (`None` when there is no such
+    /// field), in one look-up where that is possible. An error leaves the hash as it was.
+    /// O(1); packed: O(n).
+    pub fn update<V: AsRef<[u8]>, E>(
+        &mut self,
+        field: &[u8],
+        limits: &Limits,
+        change: impl FnOnce(Option<&[u8]>) -> Result<V, E>,
+    ) -> Result<(), E> {
+        let Repr::Packed(buf) = &mut self.0 else {
+            let value = change(self.get(field))?;
+            self.insert(field, value.as_ref(), limits);
+            return Ok(());
+        };
+        let pair = find(buf, field);
+        let value = change(pair.as_ref().and_then(|pair| buf.get(pair.value_bytes())))?;
+        let value = value.as_ref();
+        let fits = field.len().max(value.len()) <= limits.hash_listpack_value
+            && packed_len(buf) < limits.hash_listpack_entries.min(MAX_PACKED_FIELDS - 1)
+            && buf.len() <= MAX_PACKED_BYTES / 2;
+        match pair {
+            _ if !fits => {
+                self.insert(field, value, limits);
+            }
+            Some(pair) => set_value(buf, &pair, value),
+            None => append(buf, field, value),
+        }
+        Ok(())
+    }
+
     /// Removes a field and returns whether it was there. O(1); packed: O(n).
     pub fn remove(&mut self, field: &[u8]) -> bool {
         match &mut self.0 {
             Repr::Packed(buf) => {
                 let Some(pair) = find(buf, field) else { return false };
+                if pair.end == buf.len() {
+                    set_last_size(buf, 0);
+                }
                 packed::splice(buf, pair.start..pair.end, &[]);
                 let len = packed_len(buf) - 1;
                 set_packed_len(buf, len);
@@ -197,6 +231,9 @@ impl Hash {
                 let fields: Vec<&[u8]> = self.iter().map(|(field, _)| field).collect();
                 assert_eq!(packed_len(buf), fields.len(), "count and fields differ");
                 assert_eq!(Entries::new(buf, HEADER).count(), 2 * fields.len(), "half a pair");
+                let last = fields.last().map(|field| find(buf, field).map(|p| p.end - p.start));
+                let noted = last_size(buf);
+                assert!(noted == 0 || last == Some(Some(noted)), "size of the last pair");
                 for (i, field) in fields.iter().enumerate() {
                     assert!(!fields[..i].contains(field), "field {i} is there twice");
                 }
@@ -256,43 +293,106 @@ fn set_packed_len(buf: &mut Box<[u8]>, len: usize) {
     }
 }
 
-/// Where a pair lies in the packed form: the offsets of its two entries and of what follows.
+/// Where a pair lies in the packed form: the offsets of its two entries, of the field's bytes and
+/// of what follows.
 struct Pair {
     start: usize,
+    name: usize,
     value: usize,
     value_len: usize,
     end: usize,
 }
 
 impl Pair {
+    /// Whether this is the pair of `field`.
+    #[inline]
+    fn is(&self, buf: &[u8], field: &[u8]) -> bool {
+        self.value - self.name == field.len()
+            && buf.get(self.name..self.value).is_some_and(|name| same(name, field))
+    }
+
     fn value_bytes(&self) -> Range<usize> {
         self.end - self.value_len..self.end
     }
 }
 
+/// Looks at the last pair, then at one after the other; neither values nor, mostly, fields are
+/// touched on the way.
 fn find(buf: &[u8], field: &[u8]) -> Option<Pair> {
-    let mut entries = Entries::new(buf, HEADER);
+    let last = last_size(buf);
+    if last > 0
+        && let Some(pair) = pair_at(buf, buf.len().checked_sub(last)?)
+        && pair.is(buf, field)
+    {
+        return Some(pair);
+    }
+    let mut start = HEADER;
     loop {
-        let start = entries.offset();
-        let name = entries.next()?;
-        let value = entries.offset();
-        let value_len = entries.next()?.len();
-        if name == field {
-            return Some(Pair { start, value, value_len, end: entries.offset() });
+        let pair = pair_at(buf, start)?;
+        if pair.is(buf, field) {
+            return Some(pair);
         }
+        start = pair.end;
+    }
+}
+
+#[inline]
+fn pair_at(buf: &[u8], start: usize) -> Option<Pair> {
+    let name = packed::bytes_at(buf, start)?;
+    let value = packed::bytes_at(buf, name.end)?;
+    Some(Pair { start, name: name.start, value: name.end, value_len: value.len(), end: value.end })
+}
+
+/// Whether two fields of equal length are the same. Fields of a hash tend to begin alike (times,
+/// prefixes), so their ends are compared first, without a call.
+#[inline]
+fn same(a: &[u8], b: &[u8]) -> bool {
+    match (a.last_chunk::<8>(), b.last_chunk::<8>()) {
+        (Some(a_end), Some(b_end)) if a_end != b_end => false,
+        _ => a == b,
     }
 }
 
 fn insert_packed(buf: &mut Box<[u8]>, field: &[u8], value: &[u8]) -> bool {
     if let Some(pair) = find(buf, field) {
-        packed::splice(buf, pair.value..pair.end, &[value]);
+        set_value(buf, &pair, value);
         return false;
     }
+    append(buf, field, value);
+    true
+}
+
+/// Adds a pair at the end, whose field must be new.
+fn append(buf: &mut Box<[u8]>, field: &[u8], value: &[u8]) {
     if buf.is_empty() {
         *buf = Box::new([0; HEADER]);
     }
     let (end, len) = (buf.len(), packed_len(buf) + 1);
     packed::splice(buf, end..end, &[field, value]);
     set_packed_len(buf, len);
-    true
+    set_last_size(buf, buf.len() - end);
+}
+
+fn set_value(buf: &mut Box<[u8]>, pair: &Pair, value: &[u8]) {
+    let is_last = pair.end == buf.len();
+    packed::splice(buf, pair.value..pair.end, &[value]);
+    if is_last {
+        set_last_size(buf, buf.len() - pair.start);
+    }
+}
+
+/// The size of the last pair; 0 when it is not known.
+#[inline]
+fn last_size(buf: &[u8]) -> usize {
+    match buf {
+        [_, _, low, high, ..] => usize::from(u16::from_le_bytes([*low, *high])),
+        _ => 0,
+    }
+}
+
+/// Notes the size of the last pair, unless it takes more than 16 bits.
+fn set_last_size(buf: &mut [u8], size: usize) {
+    if let Some(place) = buf.get_mut(2..HEADER) {
+        place.copy_from_slice(&u16::try_from(size).unwrap_or(0).to_le_bytes());
+    }
 }

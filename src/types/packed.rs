@@ -43,16 +43,23 @@ impl<'a> Iterator for Entries<'a> {
 
 /// Where the bytes of the entry at offset `at` lie; `None` at the end of the buffer.
 #[inline]
-fn bytes_at(buf: &[u8], at: usize) -> Option<Range<usize>> {
-    let first = *buf.get(at)?;
-    let (mut len, mut start) = (usize::from(first & 0x7f), at + 1);
-    let (mut more, mut shift) = (first & 0x80 != 0, 7);
-    while more {
+pub(crate) fn bytes_at(buf: &[u8], at: usize) -> Option<Range<usize>> {
+    let first = usize::from(*buf.get(at)?);
+    if first < 0x80 { Some(at + 1..at + 1 + first) } else { long_bytes_at(buf, at) }
+}
+
+/// As [`bytes_at`], for an entry of 128 bytes and more.
+#[cold]
+fn long_bytes_at(buf: &[u8], at: usize) -> Option<Range<usize>> {
+    let (mut len, mut start, mut shift) = (0, at, 0);
+    loop {
         let next = *buf.get(start)?;
         len |= usize::from(next & 0x7f) << shift;
-        (more, shift, start) = (next & 0x80 != 0, shift + 7, start + 1);
+        (shift, start) = (shift + 7, start + 1);
+        if next & 0x80 == 0 {
+            return Some(start..start + len);
+        }
     }
-    Some(start..start + len)
 }
 
 /// Bytes that an entry of `len` bytes takes.

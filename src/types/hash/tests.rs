@@ -53,6 +53,47 @@ fn becomes_a_table_at_65_bytes_of_field_or_value() {
 }
 
 #[test]
+fn update_is_a_look_up_and_an_insertion() {
+    let put = |value: &'static [u8]| move |_: Option<&[u8]>| Ok::<_, ()>(value);
+    for n in [3, 600] {
+        let (mut updated, mut inserted) = (filled(n), filled(n));
+        let fields = [&b"f1"[..], b"new", b"f2", b"f600"];
+        let values = [&b"w"[..], b"", b"a longer value", &[b'x'; 65]];
+        for (field, value) in fields.into_iter().zip(values) {
+            let old = inserted.get(field).map(<[u8]>::to_vec);
+            updated
+                .update(field, &Limits::default(), |seen| {
+                    assert_eq!(seen, old.as_deref());
+                    Ok::<_, ()>(value)
+                })
+                .unwrap();
+            inserted.insert(field, value, &Limits::default());
+            updated.check_invariants();
+            assert_eq!(updated.encoding(), inserted.encoding());
+            assert!(updated.iter().eq(inserted.iter()));
+        }
+        assert_eq!(updated.update(b"f1", &SMALL, |_| Err::<&[u8], _>("no")), Err("no"));
+        assert!(updated.iter().eq(inserted.iter()));
+    }
+    let mut hash = filled(5);
+    hash.update(b"f1", &SMALL, put(b"x")).unwrap();
+    assert_eq!(hash.encoding(), "hashtable", "a limit lowered meanwhile counts");
+}
+
+#[test]
+fn fields_that_begin_or_end_alike_are_told_apart() {
+    let mut hash = Hash::default();
+    let fields = ["1234567890", "0234567890", "1234567891", "234567890", "67890", "0", ""];
+    for (i, field) in fields.iter().enumerate() {
+        assert!(hash.insert(field.as_bytes(), i.to_string().as_bytes(), &Limits::default()));
+    }
+    for (i, field) in fields.iter().enumerate() {
+        assert_eq!(hash.get(field.as_bytes()), Some(i.to_string().as_bytes()));
+    }
+    assert_eq!(hash.get(b"9234567890"), None);
+}
+
+#[test]
 fn a_limit_lowered_later_counts_at_the_next_insertion() {
     let mut hash = filled(5);
     assert!(!hash.insert(b"f1", b"x", &SMALL));
