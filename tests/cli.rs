@@ -1,5 +1,7 @@
 //! The `stockroom` program as its users see it: output, exit codes, files.
 
+#![cfg(feature = "cli")]
+
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::path::Path;

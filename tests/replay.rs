@@ -1,0 +1,224 @@
+//! `stockroom replay` as its users see it: formats, bad input, exit codes, the report's numbers,
+//! and the comparison with a real Redis.
+
+#![cfg(feature = "cli")]
+
+mod support;
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+use flate2::{Compression, write::GzEncoder};
+use serde_json::Value;
+use stockroom::Timestamp;
+
+const HEADER: &str = "timestamp,visitorid,event,itemid,transactionid\n";
+
+fn run(args: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_stockroom"));
+    command.arg("replay").args(args).stdin(Stdio::null());
+    command.output().expect("the program starts")
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8(bytes.to_vec()).expect("output is UTF-8")
+}
+
+fn report(args: &[&str]) -> Value {
+    let out = run(&[args, &["--json"]].concat());
+    assert_eq!(out.status.code(), Some(0), "{args:?}: {}", text(&out.stderr));
+    serde_json::from_slice(&out.stdout).expect("the report is JSON")
+}
+
+/// Exit code and message of a run that fails.
+fn failure(args: &[&str]) -> (Option<i32>, String) {
+    let out = run(args);
+    assert!(out.stdout.is_empty(), "no half a report: {}", text(&out.stdout));
+    (out.status.code(), text(&out.stderr))
+}
+
+struct Files(tempfile::TempDir);
+
+impl Files {
+    fn new() -> Self {
+        Self(tempfile::tempdir().expect("a temporary folder"))
+    }
+
+    fn write(&self, name: &str, content: impl AsRef<[u8]>) -> String {
+        let path: PathBuf = self.0.path().join(name);
+        std::fs::write(&path, content).expect("it can be written");
+        path.display().to_string()
+    }
+}
+
+fn day() -> String {
+    let top = Path::new(env!("CARGO_MANIFEST_DIR"));
+    top.join("examples/day.csv").display().to_string()
+}
+
+fn gzip(content: &[u8]) -> Vec<u8> {
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
+    encoder.write_all(content).expect("memory takes it");
+    encoder.finish().expect("memory takes it")
+}
+
+fn log_line(host: &str, second: u32, url: &str, status: u16) -> String {
+    let time = format!("[17/May/2015:10:{:02}:{:02} +0000]", second / 60, second % 60);
+    format!("{host} - - {time} \"GET {url} HTTP/1.1\" {status} 100 \"-\" \"UA\"\n")
+}
+
+#[test]
+fn the_example_is_reported_with_all_its_numbers() {
+    let json = report(&[&day(), "--no-maintenance"]);
+    let events = &json["events"];
+    assert_eq!((&events["total"], &events["view"]), (&2213.into(), &1960.into()));
+    assert_eq!((&events["addtocart"], &events["transaction"]), (&170.into(), &83.into()));
+    assert_eq!((&json["visitors"], &json["sessions"]), (&400.into(), &400.into()));
+    assert_eq!((&json["items"], &json["trace"]["malformed"]), (&143.into(), &0.into()));
+    let views = |i: usize| json["most_viewed"][i]["views"].as_f64().expect("a number");
+    assert_eq!(json["most_viewed"][0]["item"], "4242");
+    assert!((0..9).all(|i| views(i) >= views(i + 1)));
+    let pages = ["hits", "misses", "uncacheable"].map(|k| json["page_cache"][k].as_u64().unwrap());
+    assert_eq!(pages.iter().sum::<u64>(), 1960);
+    assert_eq!((&json["conversion"]["looked"], &json["maintenance"]), (&400.into(), &Value::Null));
+    let busiest = json["busiest"].as_array().unwrap().iter().find(|s| s["precision_s"] == 86_400);
+    assert_eq!(busiest.expect("the busiest day")["count"], 1898);
+    assert!(json["commands"].as_u64() > json["round_trips"].as_u64());
+    assert!(report(&[&day()])["maintenance"]["rescales"].as_u64() > Some(300));
+}
+
+#[test]
+fn gzip_plain_and_several_files_are_read() {
+    let files = Files::new();
+    let plain = files.write("a.txt", format!("{HEADER}1000,a,view,i,\n"));
+    let packed = files.write("b", gzip(log_line("h", 0, "/x", 200).as_bytes()));
+    let json = report(&[&plain, &packed]);
+    assert_eq!((&json["events"]["view"], &json["events"]["hit"]), (&1.into(), &1.into()));
+    assert_eq!(json["bytes_served"], 100);
+}
+
+#[test]
+fn standard_input_is_a_file() {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_stockroom"))
+        .args(["replay", "-", "--json"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("the program starts");
+    let input = format!("{HEADER}1000,a,view,i,\n");
+    child.stdin.take().expect("piped").write_all(input.as_bytes()).expect("it reads");
+    let out = child.wait_with_output().expect("it ends");
+    let json: Value = serde_json::from_slice(&out.stdout).expect("the report is JSON");
+    assert_eq!(json["events"]["total"], 1);
+}
+
+#[test]
+fn an_access_log_gives_items_errors_and_bytes() {
+    let files = Files::new();
+    let lines = [
+        log_line("h1", 5, "/a?item=7", 200),
+        log_line("h1", 3, "/a", 200),
+        log_line("h2", 9, "/gone", 404),
+        log_line("h2", 9, "/a", 503),
+    ];
+    let log = files.write("log", lines.concat());
+    let json = report(&[&log, "--no-maintenance"]);
+    assert_eq!((&json["visitors"], &json["items"]), (&2.into(), &2.into()));
+    assert_eq!((&json["trace"]["late"], &json["bytes_served"]), (&1.into(), &400.into()));
+    assert_eq!(json["most_viewed"][0]["item"], "/a");
+    let logged: Vec<_> = json["common_log"].as_array().unwrap().iter().collect();
+    assert_eq!(
+        (&logged[0]["severity"], &logged[0]["message"]),
+        (&"error".into(), &"503 /a".into())
+    );
+    assert_eq!(logged[1]["message"], "404 /gone");
+    let json = report(&[&log, "--item-from", "query"]);
+    assert_eq!((&json["items"], &json["most_viewed"][0]["item"]), (&1.into(), &"7".into()));
+}
+
+#[test]
+fn malformed_lines_are_counted_and_strict_stops_at_the_first() {
+    let files = Files::new();
+    let bad = files
+        .write("bad.csv", format!("{HEADER}1,a,view,i,\nnonsense\n2,a,view,\"i,\n3,a,view,i,\n"));
+    let json = report(&[&bad]);
+    assert_eq!((&json["events"]["total"], &json["trace"]["malformed"]), (&2.into(), &2.into()));
+    let first = &json["trace"]["first_malformed"];
+    assert_eq!((&first[0]["line"], &first[1]["line"]), (&3.into(), &4.into()));
+    let (code, message) = failure(&[&bad, "--strict"]);
+    assert_eq!(code, Some(2));
+    assert!(message.contains("bad.csv:3: fewer than 5 columns"), "{message}");
+}
+
+#[test]
+fn bad_input_and_bad_options_exit_with_2_and_say_why() {
+    let files = Files::new();
+    let packed = gzip(&std::fs::read(day()).expect("the example is there"));
+    let cut = files.write("cut.gz", &packed[..packed.len() / 2]);
+    let noise = files.write("noise", "no trace at all\n");
+    let day = day();
+    for (args, why) in [
+        (vec!["/nonexistent/trace"], "/nonexistent/trace"),
+        (vec![cut.as_str()], "the gzip file is cut short"),
+        (vec![noise.as_str()], "neither an access log nor an events CSV"),
+        (vec![], "FILE"),
+        (vec![&day, "--backend", "nonsense"], "invalid Redis URL"),
+        (vec![&day, "--backend", "redis://127.0.0.1:1"], "cannot use redis://127.0.0.1:1"),
+        (vec![&day, "--flush"], "--flush needs a Redis"),
+        (vec![&day, "--item-from", "fragment"], "expected path, query or query:NAME"),
+        (vec!["-", "--compare", "redis://127.0.0.1:1"], "standard input"),
+    ] {
+        let (code, message) = failure(&args);
+        assert_eq!(code, Some(2), "{args:?}");
+        assert!(message.contains(why), "{args:?}: {message}");
+    }
+    let empty = files.write("empty", "");
+    assert_eq!(report(&[&empty])["events"]["total"], 0);
+}
+
+#[test]
+fn the_session_limit_is_kept_by_maintenance() {
+    let files = Files::new();
+    let rows: Vec<String> = (0..50).map(|i| format!("{},v{i},view,i,\n", i * 2_000)).collect();
+    let trace = files.write("t", format!("{HEADER}{}", rows.concat()));
+    let json = report(&[&trace, "--sessions-limit", "10"]);
+    assert_eq!((&json["visitors"], &json["sessions"]), (&50.into(), &11.into()));
+    assert_eq!(json["maintenance"]["sessions_dropped"], 39);
+}
+
+#[test]
+fn the_engine_and_a_real_redis_hold_the_same_afterwards() {
+    let Some(redis) = support::real_redis(Timestamp::from_secs(1_700_000_000)) else { return };
+    let url = format!("redis://{}", redis.addr());
+    let files = Files::new();
+    let lines: Vec<String> = (0..600)
+        .map(|i| {
+            let (host, url) = (format!("h{}", i % 7), format!("/p{}?item={}", i % 13, i % 5));
+            log_line(&host, i * 6 % 3_000, &url, [200, 304, 404, 500][i as usize % 4])
+        })
+        .collect();
+    let log = files.write("log", lines.concat());
+    let rows = std::fs::read_to_string(day()).expect("the example is there");
+    let morning: Vec<&str> = rows.split_inclusive('\n').take(500).collect();
+    let morning = files.write("morning.csv", morning.concat());
+    for trace in [morning, log] {
+        for maintenance in [&["--no-maintenance"][..], &["--sessions-limit", "100"]] {
+            let options = ["--compare", url.as_str(), "--flush", "--namespace", "n"];
+            let json = report(&[&[trace.as_str()], &options[..], maintenance].concat());
+            let found = &json["comparison"];
+            assert_eq!(found["differences"], 0, "{trace} {maintenance:?}: {found}");
+            assert!(found["keys"].as_u64() > Some(10));
+            for part in ["events", "visitors", "items", "sessions", "most_viewed", "common_log"] {
+                assert_eq!(json["memory"][part], json["redis"][part], "{part}");
+            }
+            assert!(json["speed_ratio"].as_f64() > Some(0.0));
+        }
+    }
+    // What the last run left is in the way, unless it may go.
+    let (code, message) = failure(&[&day(), "--compare", &url]);
+    assert_eq!(code, Some(2));
+    assert!(message.contains("is not empty"), "{message}");
+    let json = report(&[&day(), "--no-maintenance", "--backend", &url, "--flush"]);
+    assert_eq!((&json["backend"], &json["visitors"]), (&url.as_str().into(), &400.into()));
+}
