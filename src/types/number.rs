@@ -198,7 +198,9 @@ mod tests {
 
     proptest::proptest! {
         #[test]
-        fn short_decimals_are_read_as_long_ones_are(text in "-?0{0,3}[0-9]{1,17}(\\.[0-9]{0,17})?") {
+        fn short_decimals_are_read_as_long_ones_are(
+            text in "-?0{0,3}[0-9]{1,17}(\\.[0-9]{0,17})?"
+        ) {
             if let Some(value) = short_decimal(text.as_bytes()) {
                 let read: f64 = text.parse().unwrap();
                 proptest::prop_assert_eq!(value.to_bits(), read.to_bits());
