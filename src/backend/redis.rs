@@ -101,8 +101,9 @@ impl Redis {
     /// A backend that connects when it is first used.
     pub fn lazy(url: &str, config: RedisConfig) -> Result<Self> {
         const EXPECTED: &str = "redis://host:port/db or unix:///path";
-        // The URL may hold a password: it is not repeated.
-        let invalid = || Error::invalid("Redis URL", "(hidden)", EXPECTED);
+        // A URL that may hold a password is not repeated.
+        let shown = if url.contains('@') { "(hidden)" } else { url };
+        let invalid = || Error::invalid("Redis URL", shown, EXPECTED);
         let info = url.into_connection_info().map_err(|_| invalid())?;
         if !matches!(info.addr(), ConnectionAddr::Tcp(..) | ConnectionAddr::Unix(_)) {
             return Err(invalid());

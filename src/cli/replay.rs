@@ -76,6 +76,10 @@ async fn one(args: &Args) -> Result<ExitCode, Failure> {
     let report = match args.backend.as_str() {
         "memory" if args.flush => return Err(Failure::new("--flush needs a Redis to empty")),
         "memory" => on_memory(args).await?.0,
+        other if !other.contains("://") => {
+            let expected = "memory, redis://HOST:PORT/DB or unix:///PATH";
+            return Err(Failure::new(format!("invalid --backend {other}: expected {expected}")));
+        }
         url => {
             let (redis, env) = connect(url).await?;
             if args.flush {

@@ -345,6 +345,18 @@ fn a_page_of_a_scan_is_of_the_size_asked_for() {
 }
 
 #[test]
+fn settings_and_commands_come_in_the_order_of_the_tables() {
+    let mut session = Engine::new().session();
+    let Value::Map(settings) = call(&mut session, "CONFIG GET *") else { panic!("a map") };
+    let names: Vec<_> = settings.into_iter().map(|(name, _)| name).collect();
+    assert!(names.len() > 100);
+    assert!(names.is_sorted_by_key(|name| format!("{name:?}")), "{names:?}");
+    let rows = all().flat_map(|spec| std::iter::once(spec).chain(spec.subs.iter().copied()));
+    let commands: Vec<_> = rows.map(|spec| Value::bulk(spec.lower_name())).collect();
+    assert_eq!(call(&mut session, "COMMAND LIST"), Value::Array(commands));
+}
+
+#[test]
 fn large_collections_answer_in_the_order_of_insertion() {
     side_by_side(|c| {
         let names: Vec<String> = (0..600).map(|n| format!("m{n}")).collect();

@@ -48,7 +48,9 @@ impl Link {
         };
         match tokio::time::timeout(limit, connecting).await {
             Ok(Ok(link)) => Ok(link),
-            Ok(Err(error)) => Err(not_sent(&format!("cannot connect to {}: {error}", info.addr()))),
+            Ok(Err(error)) => {
+                Err(not_sent(&format!("cannot open a connection to {}: {error}", info.addr())))
+            }
             Err(_) => Err(not_sent(&format!("no connection to {} in {limit:?}", info.addr()))),
         }
     }

@@ -279,7 +279,9 @@ impl OpenFile {
         }
         self.bad += 1;
         let first = self.first_bad.get_or_insert_with(|| bad.clone());
-        if self.bad < GIVE_UP_AFTER { Ok(()) } else { Err(TraceError::Unrecognised(first.clone())) }
+        // A first line that is too long says what the file is, and the rest may be endless.
+        let go_on = self.format != Format::Unknown && self.bad < GIVE_UP_AFTER;
+        if go_on { Ok(()) } else { Err(TraceError::Unrecognised(first.clone())) }
     }
 
     fn end(&mut self) -> Result<Option<Read>, TraceError> {

@@ -175,7 +175,7 @@ fn a_gzip_bomb_is_read_in_bounded_pieces() {
     // 8 MiB of zeros in one "line", packed into some 8 KiB.
     let raw = gzip(&vec![0; 8 << 20]);
     let (events, error, tally) = read_bytes(raw);
-    assert_eq!((events.len(), tally.lines), (0, 1));
+    assert_eq!((events.len(), tally.lines), (0, 0));
     assert!(matches!(error, Some(TraceError::Unrecognised(m)) if m.reason == "longer than 1 MiB"));
 }
 
@@ -214,4 +214,13 @@ proptest! {
         prop_assert_eq!(error, None);
         prop_assert_eq!((tally.events, tally.malformed, tally.skipped), (good, bad, blank));
     }
+}
+
+#[cfg(unix)]
+#[test]
+fn an_endless_first_line_is_refused_at_once() {
+    let endless = Input::Path("/dev/zero".into());
+    let (events, error, _) = read(Trace::new(VecDeque::from([endless])));
+    assert!(events.is_empty());
+    assert!(matches!(error, Some(TraceError::Unrecognised(_))), "{error:?}");
 }
