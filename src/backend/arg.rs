@@ -89,12 +89,7 @@ impl From<String> for Arg<'_> {
 
 impl From<i64> for Arg<'_> {
     fn from(n: i64) -> Self {
-        let mut text = Text::default();
-        if n < 0 {
-            text.push(b'-');
-        }
-        text.digits(n.unsigned_abs());
-        text.into()
+        Self(Repr::Owned(Bytes::copy_from(itoa::Buffer::new().format(n).as_bytes())))
     }
 }
 
@@ -106,9 +101,7 @@ impl From<i32> for Arg<'_> {
 
 impl From<u64> for Arg<'_> {
     fn from(n: u64) -> Self {
-        let mut text = Text::default();
-        text.digits(n);
-        text.into()
+        Self(Repr::Owned(Bytes::copy_from(itoa::Buffer::new().format(n).as_bytes())))
     }
 }
 
@@ -168,7 +161,8 @@ impl From<Timestamp> for Score {
             text.push(b'-');
         }
         let us = us.unsigned_abs();
-        text.digits(us / SECOND);
+        let written = text.write_str(itoa::Buffer::new().format(us / SECOND));
+        debug_assert!(written.is_ok(), "32 bytes hold every integer");
         let mut rest = us % SECOND;
         if rest > 0 {
             text.push(b'.');
@@ -202,16 +196,6 @@ impl Text {
             *slot = byte;
             self.len += 1;
         }
-    }
-
-    fn digits(&mut self, mut n: u64) {
-        let len = n.checked_ilog10().map_or(1, |log| log as usize + 1);
-        let Some(place) = self.buf.get_mut(self.len..self.len + len) else { return };
-        for digit in place.iter_mut().rev() {
-            *digit = b'0' + (n % 10) as u8;
-            n /= 10;
-        }
-        self.len += len;
     }
 }
 

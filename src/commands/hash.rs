@@ -241,11 +241,11 @@ fn hincrby(cx: &mut Cx<'_>, argv: &[&[u8]]) -> Reply {
     const NO_INTEGER: WireError = WireError::fixed("ERR hash value is not an integer");
     let increment = int(argv[3])?;
     cx.db.upsert::<Hash, Reply>(argv[1], |hash, limits| {
-        let mut sum = 0;
+        let (mut sum, mut text) = (0, itoa::Buffer::new());
         let done = hash.update(argv[2], limits, |old| {
             let old = old.map_or(Ok(0), |v| parse_i64(v).ok_or(NO_INTEGER))?;
             sum = old.checked_add(increment).ok_or(OVERFLOW)?;
-            Ok(sum.to_string())
+            Ok(text.format(sum))
         });
         let changed = done.is_ok();
         (done.map(|()| sum.into()), changed)

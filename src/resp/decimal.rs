@@ -27,21 +27,7 @@ pub(super) fn parse(digits: &[u8]) -> Option<i64> {
 
 /// Appends `n` in decimal.
 pub(super) fn push(out: &mut Vec<u8>, n: i64) {
-    let mut digits = [0; 20];
-    let mut first = digits.len();
-    let mut rest = n.unsigned_abs();
-    loop {
-        first -= 1;
-        digits[first] = b'0' + (rest % 10) as u8;
-        rest /= 10;
-        if rest == 0 {
-            break;
-        }
-    }
-    if n < 0 {
-        out.push(b'-');
-    }
-    out.extend_from_slice(&digits[first..]);
+    out.extend_from_slice(itoa::Buffer::new().format(n).as_bytes());
 }
 
 #[cfg(test)]

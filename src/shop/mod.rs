@@ -32,7 +32,6 @@ mod purchases;
 mod recent_log;
 mod sessions;
 mod severity;
-mod sha256;
 pub(crate) mod url;
 
 pub use cart::Cart;

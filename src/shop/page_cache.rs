@@ -14,9 +14,10 @@
 use std::future::Future;
 use std::time::Duration;
 
+use sha2::{Digest, Sha256};
+
 use super::flight::{Flights, Lead, Part};
 use super::keys::{Key, Keys};
-use super::sha256::sha256;
 use super::url;
 use crate::backend::{Backend, cmd};
 use crate::bytes::Bytes;
@@ -167,7 +168,7 @@ impl<B: Backend> PageCache<B> {
     fn key(&self, url: &[u8]) -> Key {
         const HEX: &[u8; 16] = b"0123456789abcdef";
         let mut name = [0; 32];
-        let digest = sha256(url::before_fragment(url));
+        let digest = Sha256::digest(url::before_fragment(url));
         for (pair, byte) in name.chunks_exact_mut(2).zip(digest) {
             pair.copy_from_slice(&[HEX[usize::from(byte >> 4)], HEX[usize::from(byte & 15)]]);
         }

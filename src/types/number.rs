@@ -38,30 +38,6 @@ pub fn parse_i64(text: &[u8]) -> Option<i64> {
     if negative { 0i64.checked_sub_unsigned(value) } else { i64::try_from(value).ok() }
 }
 
-/// Writes an integer in decimal, without an allocation.
-///
-/// ```
-/// use stockroom::types::number::format_i64;
-/// assert_eq!(format_i64(i64::MIN, &mut [0; 20]), b"-9223372036854775808");
-/// ```
-#[inline]
-pub fn format_i64(n: i64, buf: &mut [u8; 20]) -> &[u8] {
-    let (mut at, mut rest) = (buf.len(), n.unsigned_abs());
-    loop {
-        at -= 1;
-        buf[at] = b'0' + (rest % 10) as u8;
-        rest /= 10;
-        if rest == 0 {
-            break;
-        }
-    }
-    if n < 0 {
-        at -= 1;
-        buf[at] = b'-';
-    }
-    &buf[at..]
-}
-
 /// Reads a double as Redis reads scores and other floats: all that C's `strtod` takes (decimal or
 /// hexadecimal, `inf`, `infinity`), but no NaN, no space, nothing left over, and nothing too large
 /// or too small for a double.

@@ -13,7 +13,7 @@
 
 use std::fmt;
 
-use super::number::{format_i64, parse_i64};
+use super::number::parse_i64;
 use crate::bytes::Bytes;
 
 /// The longest text that Redis keeps in one block with its object.
@@ -91,7 +91,7 @@ impl Str {
     #[inline]
     pub fn with_slice<R>(&self, read: impl FnOnce(&[u8]) -> R) -> R {
         match &self.0 {
-            Repr::Int(n) => read(format_i64(*n, &mut [0; 20])),
+            Repr::Int(n) => read(itoa::Buffer::new().format(*n).as_bytes()),
             Repr::Text(text) => read(text),
             Repr::Buffer(buffer) => read(buffer.text()),
         }
@@ -100,7 +100,7 @@ impl Str {
     /// Length of the text in bytes.
     pub fn len(&self) -> usize {
         match &self.0 {
-            Repr::Int(n) => format_i64(*n, &mut [0; 20]).len(),
+            Repr::Int(n) => itoa::Buffer::new().format(*n).len(),
             Repr::Text(text) => text.len(),
             Repr::Buffer(buffer) => buffer.len(),
         }
