@@ -1,9 +1,10 @@
 //! The two kinds of error: [`WireError`], the exact bytes of an error reply, and [`Error`], what a
 //! caller of the shop or a backend gets.
 //!
-//! A caller must be able to tell three things apart: the command was never sent and can be sent
-//! again; the server refused it and said why; or it was sent and the reply was lost, so that
-//! nobody knows whether it happened. `Error` keeps these apart and hides everything else.
+//! A caller must be able to tell four things apart: the command was never sent and can be sent
+//! again; the server refused it and said why; of several commands the server refused some, and
+//! the others stand; or it was sent and the reply was lost, so that nobody knows whether it
+//! happened. `Error` keeps these apart and hides everything else.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -79,8 +80,12 @@ impl std::error::Error for WireError {}
 pub enum ErrorKind {
     /// The command was not sent: nothing happened, and it can be sent again.
     NotSent,
-    /// The server refused the command and said why; see [`Error::code`].
+    /// The server refused the command, or the transaction as a whole, and said why; see
+    /// [`Error::code`]. Nothing happened.
     Refused,
+    /// Of several commands sent together the server refused at least one, the first with this
+    /// [`Error::code`]; the others stand, in a transaction too.
+    Partly,
     /// The command was sent and its reply was lost: it may or may not have happened.
     Unknown,
     /// The caller's input was refused before anything was sent.
@@ -134,6 +139,12 @@ impl Error {
         }))
     }
 
+    /// The same error as one of another kind.
+    pub(crate) fn with_kind(mut self, kind: ErrorKind) -> Self {
+        self.0.kind = kind;
+        self
+    }
+
     /// A reply of another form than the command promises.
     pub fn unexpected(expected: &str, got: &impl fmt::Debug) -> Self {
         let got: String = format!("{got:?}").chars().take(200).collect();
@@ -150,9 +161,10 @@ impl Error {
         self.0.code.as_deref()
     }
 
-    /// Whether the command certainly did not take effect.
+    /// Whether certainly nothing took effect.
     pub fn is_definite(&self) -> bool {
-        !matches!(self.0.kind, ErrorKind::Unknown | ErrorKind::UnexpectedReply)
+        use ErrorKind::{Partly, UnexpectedReply, Unknown};
+        !matches!(self.0.kind, Unknown | UnexpectedReply | Partly)
     }
 
     /// Whether it is unknown if the command took effect.
@@ -193,10 +205,14 @@ mod tests {
     }
 
     #[test]
-    fn only_lost_replies_are_indefinite() {
+    fn only_what_certainly_did_not_happen_is_definite() {
         assert!(Error::from(WireError::WRONGTYPE).is_definite());
         assert_eq!(Error::from(WireError::WRONGTYPE).code(), Some("WRONGTYPE"));
         assert!(Error::new(ErrorKind::NotSent, "x").is_definite());
         assert!(!Error::new(ErrorKind::Unknown, "x").is_definite());
+        assert!(!Error::new(ErrorKind::UnexpectedReply, "x").is_definite());
+        let partly = Error::from(WireError::WRONGTYPE).with_kind(ErrorKind::Partly);
+        assert!(!partly.is_definite() && !partly.is_unknown());
+        assert_eq!(partly.code(), Some("WRONGTYPE"));
     }
 }

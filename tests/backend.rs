@@ -56,13 +56,42 @@ fn error_reply_is_a_refusal_with_its_code() {
         let error = backend.run(wrong.clone()).wait().unwrap_err();
         assert_eq!((error.kind(), error.code()), (ErrorKind::Refused, Some("WRONGTYPE")));
         assert!(error.is_definite());
-        // The others of a transaction stand, and can be asked for.
-        let batch = (cmd::set(b"a", b"1"), wrong.clone(), cmd::set(b"b", b"2"));
-        assert_eq!(backend.atomic(batch).wait().unwrap_err().code(), Some("WRONGTYPE"));
-        let batch = (get(b"a"), wrong.reply_as::<Result<i64>>(), get(b"b"));
+        for error in [
+            backend.pipeline(wrong.clone()).wait().unwrap_err(),
+            backend.atomic(wrong.clone()).wait().unwrap_err(),
+            backend.session().wait().unwrap().run(wrong.clone()).wait().unwrap_err(),
+            backend.session().wait().unwrap().commit(wrong.clone()).wait().unwrap_err(),
+        ] {
+            assert_eq!((error.kind(), error.code()), (ErrorKind::Refused, Some("WRONGTYPE")));
+        }
+    }
+    on_both!(body);
+}
+
+#[test]
+fn what_an_error_reply_left_standing_of_a_batch_is_partly_done() {
+    fn body<B: Backend>(backend: &B) {
+        backend.run(cmd::set(b"s", b"text")).wait().unwrap();
+        let wrong = || Cmd::<i64>::new(&stockroom::commands::list::LPUSH).arg("s").arg("x");
+        let batch = |n| (cmd::set(b"a", n), wrong(), cmd::set(b"b", n));
+        let session = || backend.session().wait().unwrap();
+        for (n, result) in [
+            (1, backend.pipeline(batch(1)).wait().map(drop)),
+            (2, backend.atomic(batch(2)).wait().map(drop)),
+            (3, session().watch_and(&[b"w"], batch(3)).wait().map(drop)),
+            (4, session().commit(batch(4)).wait().map(drop)),
+        ] {
+            let error = result.unwrap_err();
+            assert_eq!((error.kind(), error.code()), (ErrorKind::Partly, Some("WRONGTYPE")), "{n}");
+            assert!(!error.is_definite() && !error.is_unknown());
+        }
+        let both = backend.pipeline((cmd::get(b"a"), cmd::get(b"b"))).wait().unwrap();
+        assert_eq!(both, (Some(4_i64), Some(4_i64)));
+        // The replies of the others can be asked for; each then speaks for itself.
+        let batch = (get(b"a"), wrong().reply_as::<Result<i64>>(), get(b"b"));
         let (a, refused, b) = backend.pipeline(batch).wait().unwrap();
-        assert_eq!((a, b), (Some(Bytes::from("1")), Some(Bytes::from("2"))));
-        assert_eq!(refused.unwrap_err().code(), Some("WRONGTYPE"));
+        assert_eq!((a, b), (Some(Bytes::from("4")), Some(Bytes::from("4"))));
+        assert_eq!(refused.unwrap_err().kind(), ErrorKind::Refused);
     }
     on_both!(body);
 }
@@ -73,10 +102,11 @@ fn line_of_the_wrong_length_refuses_its_transaction_whole() {
         let short = || Cmd::<()>::new(&stockroom::commands::string::SET).arg("a");
         let error = backend.atomic((cmd::set(b"b", b"1"), short())).wait().unwrap_err();
         assert_eq!(error.to_string(), "ERR wrong number of arguments for 'set' command");
+        assert!(error.kind() == ErrorKind::Refused && error.is_definite());
         let mut session = backend.session().wait().unwrap();
         session.watch(&[b"x"]).wait().unwrap();
         let error = session.commit((cmd::set(b"b", b"1"), short())).wait().unwrap_err();
-        assert_eq!(error.code(), Some("ERR"));
+        assert_eq!((error.kind(), error.code()), (ErrorKind::Refused, Some("ERR")));
         assert_eq!(session.run(get(b"b")).wait().unwrap(), None);
         // The session is as good as new.
         assert_eq!(session.commit(cmd::set(b"b", b"1")).wait().unwrap(), Some(()));

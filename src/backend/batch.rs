@@ -14,9 +14,10 @@ pub type Pending = <Replies as IntoIterator>::IntoIter;
 
 /// Commands that go out together.
 ///
-/// When the server answers one of them with an error, that error, the first, is the result of the
-/// whole: [`ErrorKind::Refused`]. The other commands of a pipeline or of a transaction stand, as
-/// in Redis. A caller who wants the other replies too asks for `Result<T>` as the reply type.
+/// When the server answers one of several with an error, that error, the first, is the result of
+/// the whole: [`ErrorKind::Partly`], because the other commands of a pipeline or of a transaction
+/// stand, as in Redis. A single command is [`ErrorKind::Refused`]. A caller who wants the other
+/// replies too asks for `Result<T>` as the reply type.
 pub trait Batch: Send + Sync {
     /// What the replies become.
     type Output: Send;
@@ -130,9 +131,14 @@ tuple!(A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7, I 8, J 9);
 tuple!(A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7, I 8, J 9, K 10);
 tuple!(A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7, I 8, J 9, K 10, L 11);
 
-/// The replies of `batch` as its output.
+/// The replies of `batch` as its output. Where there is more than one, an error among them does not
+/// speak for the others.
 pub(super) fn read<B: Batch>(batch: &B, replies: Replies) -> Result<B::Output> {
-    batch.output(&mut replies.into_iter())
+    let alone = replies.len() <= 1;
+    batch.output(&mut replies.into_iter()).map_err(|error| match error.kind() {
+        ErrorKind::Refused if !alone => error.with_kind(ErrorKind::Partly),
+        _ => error,
+    })
 }
 
 #[cfg(test)]
@@ -171,7 +177,10 @@ mod tests {
             Value::Error(WireError::WRONGTYPE),
             Value::Error(WireError::SYNTAX),
         ];
-        assert_eq!(read(&batch, replies).unwrap_err().code(), Some("WRONGTYPE"));
+        let error = read(&batch, replies).unwrap_err();
+        assert_eq!((error.kind(), error.code()), (ErrorKind::Partly, Some("WRONGTYPE")));
         assert!(read(&batch, smallvec![Value::OK]).is_err());
+        let alone = smallvec![Value::Error(WireError::WRONGTYPE)];
+        assert_eq!(read(&get::<Bytes>(b"a"), alone).unwrap_err().kind(), ErrorKind::Refused);
     }
 }

@@ -31,8 +31,9 @@
 //!
 //! Every call answers done, or an [`Error`] that tells apart: certainly not done
 //! ([`NotSent`](crate::ErrorKind::NotSent), [`Refused`](crate::ErrorKind::Refused),
-//! [`Invalid`](crate::ErrorKind::Invalid)), and unknown ([`Unknown`](crate::ErrorKind::Unknown)):
-//! sent, and the reply lost.
+//! [`Invalid`](crate::ErrorKind::Invalid)); done but for what the server refused of a batch
+//! ([`Partly`](crate::ErrorKind::Partly)); and unknown
+//! ([`Unknown`](crate::ErrorKind::Unknown)): sent, and the reply lost.
 //!
 //! # Cancellation
 //!
@@ -75,11 +76,13 @@ pub trait Backend: Clone + Send + Sync + 'static {
     /// Runs one command.
     fn run<T: FromValue>(&self, cmd: Cmd<'_, T>) -> impl Future<Output = Result<T>> + Send;
 
-    /// Sends commands in one round trip. Others' commands may run between them.
+    /// Sends commands in one round trip. Others' commands may run between them. When the server
+    /// refuses one of several the error is [`Partly`](crate::ErrorKind::Partly).
     fn pipeline<B: Batch>(&self, batch: B) -> impl Future<Output = Result<B::Output>> + Send;
 
     /// Runs commands as one transaction (`MULTI`, `EXEC`) in one round trip: nobody sees a part of
-    /// it. A command that fails at run time leaves the others standing, as in Redis.
+    /// it. A command that fails at run time leaves the others standing, as in Redis: the error is
+    /// [`Partly`](crate::ErrorKind::Partly). One of the wrong length refuses all.
     fn atomic<B: Batch>(&self, batch: B) -> impl Future<Output = Result<B::Output>> + Send;
 
     /// A session of one's own, for what needs one.

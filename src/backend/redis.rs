@@ -9,7 +9,8 @@
 //! | what happened | kind of error |
 //! |---|---|
 //! | no connection, refused, in time; connection known to be closed; no free session | `NotSent` |
-//! | the server answered with an error | `Refused`, with its code |
+//! | the server refused a command, or a transaction as a whole | `Refused`, with its code |
+//! | the server refused one of several commands; the others stand | `Partly`, with its code |
 //! | connection lost, or no reply in time, after the command may have been sent | `Unknown` |
 //!
 //! A lost connection is replaced at the next call; nothing is ever sent a second time by itself.

@@ -40,12 +40,14 @@ impl Backoff {
 }
 
 /// An error of a step that only reads, on the way to a write. Whatever became of the step, nothing
-/// was written, and the caller, who only knows of the write, may try again.
+/// was written, and the caller, who only knows of the write, may try again; after an error reply to
+/// one of several reads not sooner than after a refusal.
 pub(super) fn unwritten(error: Error) -> Error {
-    if error.is_definite() {
-        return error;
+    match error.kind() {
+        ErrorKind::Partly => error.with_kind(ErrorKind::Refused),
+        _ if error.is_definite() => error,
+        _ => Error::new(ErrorKind::NotSent, format!("nothing was written: {error}")),
     }
-    Error::new(ErrorKind::NotSent, format!("nothing was written: {error}"))
 }
 
 /// `d` times `random` / 2⁶⁴.
@@ -75,6 +77,17 @@ mod tests {
         (0..100).for_each(|_| assert!(backoff.next(&memory) <= Duration::from_millis(100)));
         backoff.reset();
         assert!(backoff.next(&memory) <= Duration::from_millis(8));
+    }
+
+    #[test]
+    fn whatever_becomes_of_a_read_nothing_was_written() {
+        use crate::error::WireError;
+        for kind in [ErrorKind::Unknown, ErrorKind::UnexpectedReply, ErrorKind::NotSent] {
+            assert_eq!(unwritten(Error::new(kind, "x")).kind(), ErrorKind::NotSent);
+        }
+        let partly = Error::from(WireError::WRONGTYPE).with_kind(ErrorKind::Partly);
+        let error = unwritten(partly);
+        assert_eq!((error.kind(), error.code()), (ErrorKind::Refused, Some("WRONGTYPE")));
     }
 
     #[test]

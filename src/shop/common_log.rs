@@ -123,7 +123,9 @@ impl<B: Backend> CommonLog<B> {
     /// to 64 ms, for 5 seconds by the backend's clock; then the error is
     /// [`GaveUp`](ErrorKind::GaveUp), and nothing was counted. When the reply to the transaction
     /// is lost the error is [`Unknown`](ErrorKind::Unknown): it is not tried again, as that could
-    /// count twice. After every other error nothing was counted.
+    /// count twice. When the server refuses a command of the transaction, as it does when a key
+    /// holds another type, the others stand: [`Partly`](ErrorKind::Partly). After every other
+    /// error nothing was counted.
     pub async fn log(&self, name: &[u8], severity: &Severity, message: &[u8]) -> Result<Counted> {
         id("name", name)?;
         checked(message)?;

@@ -16,6 +16,15 @@
 //! backend's clock, sends what belongs together in one round trip and what must be atomic as one
 //! transaction, and checks its input before it sends anything. [`Keys`] makes the names of all
 //! keys. What repeats by itself is a [`Chore`] that a [`Daemon`] runs.
+//!
+//! # When something fails
+//!
+//! The [kind](crate::ErrorKind) of the error says what has happened. Where nothing has, the call
+//! can simply be made again. After [`Unknown`](crate::ErrorKind::Unknown) (the reply to a write is
+//! lost) each method says what doing it again does. The server refuses a command of one of the
+//! shop's transactions only when a key holds what the shop did not put there, or a number leaves
+//! its range; as a Redis transaction does not roll back, its other commands stand then, and the
+//! error is [`Partly`](crate::ErrorKind::Partly).
 
 mod backoff;
 mod calendar;

@@ -99,6 +99,11 @@ impl<B: Backend> Purchases<B> {
     /// that empties the cart, writes the order and counts. Tried again when the cart changes in
     /// between: what is bought is exactly what was taken out of the cart. An empty cart is invalid
     /// unless the order has been made already.
+    ///
+    /// When the reply to the transaction is lost the error is [`Unknown`](ErrorKind::Unknown), and
+    /// a repetition is safe. When the server refuses a command of the transaction, because a key
+    /// holds another type or a sum leaves 64 bits, the others stand:
+    /// [`Partly`](ErrorKind::Partly); the order itself is written before anything is counted.
     pub async fn purchase(&self, token: &[u8], order: &[u8]) -> Result<Order> {
         id("token", token)?;
         self.buy(token, order, None).await

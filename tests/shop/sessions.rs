@@ -146,7 +146,8 @@ each_backend! {
         backend.run(cmd::set(b"recent:", b"x")).wait().unwrap();
         let sessions = Sessions::new(backend.clone(), Keys::new());
         let error = sessions.touch(b"t", b"ada", None).wait().unwrap_err();
-        assert_eq!((error.kind(), error.code()), (ErrorKind::Refused, Some("WRONGTYPE")));
+        assert_eq!((error.kind(), error.code()), (ErrorKind::Partly, Some("WRONGTYPE")));
+        assert_eq!(sessions.check(b"t").wait().unwrap().as_deref(), Some(&b"ada"[..]));
         assert!(sessions.clean_step().wait().is_err());
     }
 }

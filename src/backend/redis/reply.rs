@@ -2,7 +2,7 @@
 
 use redis::Value as Reply;
 
-use crate::error::{Error, Result, WireError};
+use crate::error::{Error, ErrorKind, Result, WireError};
 use crate::resp::Value;
 
 /// A reply as our own type. An error keeps its code and text.
@@ -42,17 +42,29 @@ pub(super) fn of_transaction(
 ) -> Result<Option<Vec<Value>>> {
     let mut replies = replies.into_iter();
     // What the server did not queue explains best why EXEC refuses.
+    let (mut first, mut done) = (None, false);
     for reply in replies.by_ref().take(lines + 1) {
-        if let Value::Error(error) = reply {
-            return Err(Error::refused(&error));
+        match reply {
+            Value::Error(error) => first = first.or(Some(error)),
+            // Done at once: MULTI was refused, so that nothing was queued.
+            reply => done |= first.is_some() && !is_queued(&reply),
         }
     }
-    match replies.next() {
-        Some(Value::Array(items)) => Ok(Some(items)),
-        Some(Value::Nil | Value::NilArray) => Ok(None),
-        Some(Value::Error(error)) => Err(Error::refused(&error)),
-        other => Err(Error::unexpected("the replies of a transaction", &other)),
+    match (replies.next(), first) {
+        (Some(Value::Array(items)), None) => Ok(Some(items)),
+        (Some(Value::Nil | Value::NilArray), None) => Ok(None),
+        (Some(Value::Error(_)), Some(error)) if done => {
+            Err(Error::refused(&error).with_kind(ErrorKind::Partly))
+        }
+        (Some(Value::Error(_)), Some(error)) | (Some(Value::Error(error)), None) => {
+            Err(Error::refused(&error))
+        }
+        (other, _) => Err(Error::unexpected("the replies of a transaction", &other)),
     }
+}
+
+fn is_queued(reply: &Value) -> bool {
+    matches!(reply, Value::Simple(text) if text == "QUEUED")
 }
 
 #[cfg(test)]
@@ -74,6 +86,16 @@ mod tests {
         let done = [Value::OK, queued(), Value::Array(vec![Value::Int(1)])];
         assert_eq!(of_transaction(done, 1).unwrap(), Some(vec![Value::Int(1)]));
         assert!(of_transaction([Value::OK], 0).is_err());
+    }
+
+    #[test]
+    fn commands_that_ran_because_multi_was_refused_have_happened() {
+        let refused = || Value::Error(WireError::new("NOPERM no permissions to run 'multi'"));
+        let no_multi = || Value::Error(WireError::new("ERR EXEC without MULTI"));
+        let error = of_transaction([refused(), Value::OK, no_multi()], 1).unwrap_err();
+        assert_eq!((error.kind(), error.code()), (ErrorKind::Partly, Some("NOPERM")));
+        let error = of_transaction([refused(), refused(), no_multi()], 1).unwrap_err();
+        assert_eq!((error.kind(), error.code()), (ErrorKind::Refused, Some("NOPERM")));
     }
 
     #[test]

@@ -14,7 +14,7 @@ use crate::backend::memory::collect;
 use crate::backend::{Cmd, FromValue, Session, allowed};
 use crate::commands::transactions::WATCH;
 use crate::engine::{Calls, Replies};
-use crate::error::Result;
+use crate::error::{ErrorKind, Result};
 
 /// A session of [`Redis`](super::Redis): a connection from the pool, which never reconnects.
 ///
@@ -79,7 +79,12 @@ impl RedisSession {
         self.watching |= watches > 0;
         let mut replies = self.send(packed, lines).await?;
         if watches > 0 {
-            <()>::from_value(replies.remove(0))?;
+            let watched = <()>::from_value(replies.remove(0));
+            // What was sent along with WATCH was run all the same.
+            watched.map_err(|error| match replies.is_empty() {
+                true => error,
+                false => error.with_kind(ErrorKind::Partly),
+            })?;
         }
         batch::read(&batch, replies)
     }
