@@ -83,8 +83,9 @@ pub enum ErrorKind {
     /// The server refused the command, or the transaction as a whole, and said why; see
     /// [`Error::code`]. Nothing happened.
     Refused,
-    /// Of several commands sent together the server refused at least one, the first with this
-    /// [`Error::code`]; the others stand, in a transaction too.
+    /// A part happened and the rest did not. Mostly: of several commands sent together the server
+    /// refused at least one, the first with this [`Error::code`]; the others stand, in a
+    /// transaction too.
     Partly,
     /// The command was sent and its reply was lost: it may or may not have happened.
     Unknown,

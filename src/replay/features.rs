@@ -13,8 +13,6 @@ const SHOWN_PRECISIONS: [u32; 3] = [60, 3_600, 86_400];
 
 /// A shop.
 pub(super) struct Features<B> {
-    pub(super) backend: B,
-    pub(super) keys: Keys,
     pub(super) sessions: Sessions<B>,
     pub(super) cart: Cart<B>,
     pub(super) pages: PageCache<B>,
@@ -36,8 +34,6 @@ impl<B: Backend> Features<B> {
             purchases: Purchases::new(on(), under()),
             common: CommonLog::new(on(), under()),
             counters: Counters::new(on(), under()),
-            backend: on(),
-            keys: under(),
         }
     }
 

@@ -11,7 +11,6 @@ pub mod compare;
 mod driver;
 mod features;
 pub mod generate;
-mod halving;
 mod item;
 pub mod report;
 mod schedule;

@@ -8,17 +8,16 @@
 //! * the session cleaner removes what is over the limit, and between two events nothing is added:
 //!   one run is as good as all;
 //! * popularity is halved as often as runs came due, many halvings at once where that gives the
-//!   same numbers to the last bit (see `halving`);
+//!   same numbers to the last bit (see [`Popularity::rescale`]);
 //! * the counter cleaner tells when it will visit a counter next; the minutes between are skipped.
 
 use std::time::Duration;
 
 use super::features::Features;
-use super::halving::halve;
 use super::report::Upkeep;
 use super::schedule::{Due, Schedule};
 use crate::backend::Backend;
-use crate::shop::{CounterCleaner, Keys, Popularity, RESCALE_EVERY, Sessions};
+use crate::shop::{CounterCleaner, Popularity, RESCALE_EVERY, Sessions};
 use crate::{Env, Result, Timestamp};
 
 const SECOND: Duration = Duration::from_secs(1);
@@ -26,8 +25,6 @@ const MINUTE: Duration = Duration::from_secs(60);
 
 /// The daemons and when they are due.
 pub(super) struct Daemons<B> {
-    backend: B,
-    keys: Keys,
     sessions: Sessions<B>,
     sessions_limit: u64,
     sessions_due: Schedule,
@@ -42,8 +39,6 @@ impl<B: Backend> Daemons<B> {
     /// The daemons of a shop, beginning at `start`.
     pub(super) fn new(shop: &Features<B>, sessions_limit: u64, start: Timestamp) -> Self {
         Self {
-            backend: shop.backend.clone(),
-            keys: shop.keys.clone(),
             sessions: shop.sessions.clone(),
             sessions_limit,
             sessions_due: Schedule::new(start, SECOND),
@@ -91,7 +86,10 @@ impl<B: Backend> Daemons<B> {
         // Run 0 is at the very beginning, when there is nothing to halve.
         let times = (due.last + 1).saturating_sub(due.first.max(1));
         self.done.rescales += times;
-        halve(&self.popularity, &self.backend, &self.keys.viewed(), times).await
+        if times > 0 {
+            self.popularity.rescale(times).await?;
+        }
+        Ok(())
     }
 
     async fn clean_counters(&mut self, due: Due, env: &Env) -> Result<()> {

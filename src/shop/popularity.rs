@@ -8,24 +8,25 @@
 //! Source: the rescaling of the published articles, whose trimming and halving are two steps that
 //! others can see in between.
 
+mod halving;
+
 use std::time::Duration;
 
+use self::halving::{exact_step, weight};
+use super::backoff::unwritten;
 use super::check::id;
 use super::daemon::{Chore, Progress};
 use super::keys::{Key, Keys};
 use crate::backend::{Backend, cmd};
 use crate::bytes::Bytes;
 use crate::env::Timestamp;
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 
 /// How many items are kept unless told otherwise.
 const KEPT: u64 = 20_000;
 
 /// How often the numbers are halved.
 pub const RESCALE_EVERY: Duration = Duration::from_secs(300);
-
-/// More halvings at once than this leave nothing of any number of views.
-const MOST_TIMES: u32 = 1_000;
 
 /// What is viewed most; see the module's documentation.
 ///
@@ -87,19 +88,42 @@ impl<B: Backend> Popularity<B> {
     /// Keeps the best items and halves every number of views, `times` times over; answers how many
     /// items are left.
     ///
-    /// One transaction: ZREMRANGEBYRANK and ZINTERSTORE with a weight of 0.5 to the power of
-    /// `times`, which is exactly what `times` calls would give: halving loses no bit of a number
-    /// of views. O(items log items). Repeated after a lost reply it halves twice.
-    pub async fn rescale(&self, times: u32) -> Result<u64> {
-        if times == 0 || times > MOST_TIMES {
-            return Err(Error::invalid("number of halvings", times, "1 to 1000"));
+    /// The numbers are, to the last bit, those that `times` calls with 1 give, unless somebody else
+    /// halves them meanwhile. A single halving is one transaction: ZREMRANGEBYRANK and ZINTERSTORE
+    /// with a weight. Several are one, too, after a look that they lose nothing together (two
+    /// ZCOUNT); they are more, each after a look, beyond 900 at once, or when a number of views
+    /// comes near the smallest that can be written, 2⁻¹⁰⁷⁴. O(items log items) a transaction, of
+    /// which there are about 1,100 at most, for any number of times.
+    ///
+    /// Repeated after a lost reply it halves again. When a later one of several transactions fails
+    /// the error is [`Partly`](ErrorKind::Partly), or [`Unknown`](ErrorKind::Unknown).
+    pub async fn rescale(&self, times: u64) -> Result<u64> {
+        if times == 0 {
+            return Err(Error::invalid("number of halvings", times, "at least 1"));
         }
-        let weight = 0.5_f64.powi(times as i32);
+        let (mut done, mut items) = self.rescale_some(times).await?;
+        while done < times {
+            let (more, left) = self.rescale_some(times - done).await.map_err(|error| {
+                if error.is_definite() { error.with_kind(ErrorKind::Partly) } else { error }
+            })?;
+            done += more;
+            items = left;
+        }
+        Ok(items)
+    }
+
+    /// Halves as often as can be done in one transaction, up to `times`; answers how often, and
+    /// how many items are left.
+    async fn rescale_some(&self, times: u64) -> Result<(u64, u64)> {
+        let step = match times {
+            1 => 1,
+            _ => exact_step(&self.backend, &self.viewed, times).await.map_err(unwritten)?,
+        };
         let batch = (
             cmd::zremrangebyrank(&self.viewed, self.kept as i64, -1),
-            cmd::zscale(&self.viewed, &self.viewed, weight),
+            cmd::zscale(&self.viewed, &self.viewed, weight(step)),
         );
-        Ok(self.backend.atomic(batch).await?.1)
+        Ok((step, self.backend.atomic(batch).await?.1))
     }
 
     /// The rescaling as a loop: one every 5 minutes, counted from the first step, which only notes
@@ -126,11 +150,10 @@ impl<B: Backend> Chore for Rescaler<B> {
             self.last = Some(last.min(now));
             return Ok(Progress { done: 0, rest: RESCALE_EVERY.saturating_sub(now.since(last)) });
         }
-        let times = u32::try_from(periods).unwrap_or(u32::MAX).min(MOST_TIMES);
-        self.popularity.rescale(times).await?;
-        let last = last + RESCALE_EVERY.saturating_mul(u32::try_from(periods).unwrap_or(u32::MAX));
+        let (done, _) = self.popularity.rescale_some(periods).await?;
+        // What is left over is made up for in the next steps, which follow at once.
+        let last = last + RESCALE_EVERY.saturating_mul(u32::try_from(done).unwrap_or(u32::MAX));
         self.last = Some(last);
-        let rest = RESCALE_EVERY.saturating_sub(now.since(last));
-        Ok(Progress { done: u64::from(times), rest })
+        Ok(Progress { done, rest: RESCALE_EVERY.saturating_sub(now.since(last)) })
     }
 }

@@ -1,12 +1,15 @@
 //! Popularity: ranks, the best, and the halving that lets new items rise.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use stockroom::Bytes;
 use stockroom::backend::{Backend, Wait, cmd};
 use stockroom::shop::{Chore, Keys, Popularity, RESCALE_EVERY, Sessions};
+use stockroom::{Bytes, ErrorKind};
 
 use crate::bed::{assert_invalid, each_backend};
+use crate::interpose::{Fate, Interposed, Step};
 
 /// Views item `n` of `views` so many times as `views[n]` says.
 fn view<B: Backend>(backend: &B, views: &[u32]) {
@@ -99,11 +102,64 @@ each_backend! {
 }
 
 each_backend! {
+    fn loop_makes_up_for_more_periods_than_leave_a_bit_of_any_number(backend, clock) {
+        let (missed, alone) = (Keys::in_namespace("missed"), Keys::in_namespace("alone"));
+        for keys in [&missed, &alone] {
+            let sessions = Sessions::new(backend.clone(), keys.clone());
+            for item in [&b"a"[..], b"b", b"b", b"b", b"b", b"b", b"c", b"c", b"c"] {
+                sessions.touch(b"t", b"user", Some(item)).wait().unwrap();
+            }
+        }
+        let bits = |keys: &Keys| {
+            let top = top(&Popularity::new(backend.clone(), keys.clone()));
+            top.into_iter().map(|(item, views)| (item, views.to_bits())).collect::<Vec<_>>()
+        };
+        let mut chore = Popularity::new(backend.clone(), missed.clone()).rescaler();
+        let alone_popularity = Popularity::new(backend.clone(), alone.clone());
+        chore.step().wait().unwrap();
+        for periods in [1_073, 1, 2_000] {
+            clock.advance(RESCALE_EVERY * periods);
+            let mut done = 0;
+            loop {
+                let progress = chore.step().wait().unwrap();
+                done += progress.done;
+                if !progress.rest.is_zero() {
+                    break;
+                }
+            }
+            assert_eq!(done, u64::from(periods));
+            for _ in 0..periods.min(1_100) {
+                alone_popularity.rescale(1).wait().unwrap();
+            }
+            assert_eq!(bits(&missed), bits(&alone), "{periods}");
+        }
+        assert_eq!(alone_popularity.top(1).wait().unwrap()[0].1, 0.0);
+    }
+}
+
+each_backend! {
+    fn rescale_that_fails_half_way_says_that_a_part_is_done(backend, _clock) {
+        view(backend, &[1]);
+        let transactions = Arc::new(AtomicU32::new(0));
+        let count = Arc::clone(&transactions);
+        let second_fails = move |step: &Step| match step {
+            Step::Atomic(_) if count.fetch_add(1, Ordering::SeqCst) > 0 => Fate::NotSent,
+            _ => Fate::Pass,
+        };
+        let hostile = Interposed::new(backend.clone(), second_fails);
+        let error = Popularity::new(hostile, Keys::new()).rescale(901).wait().unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Partly, "{error}");
+        assert!(!error.is_definite());
+        let popularity = Popularity::new(backend.clone(), Keys::new());
+        assert_eq!(top(&popularity), [("i0".into(), 0.5_f64.powi(900))]);
+    }
+}
+
+each_backend! {
     fn bad_input_is_refused_before_anything_is_sent(backend, _clock) {
         let popularity = Popularity::new(backend.clone(), Keys::new());
         assert_invalid(popularity.rank(b"").wait(), "item");
         assert_invalid(popularity.rescale(0).wait(), "halvings");
-        assert_invalid(popularity.rescale(1_001).wait(), "halvings");
         assert_eq!(backend.stats().commands, 0);
     }
 }
