@@ -428,6 +428,21 @@ fn keys_that_are_not_counters_are_left_alone_and_in_nobodys_way() {
 }
 
 #[test]
+fn refusal_of_another_kind_stops_the_cleaner() {
+    fn body<B: Backend>(backend: &B, _: &Env) {
+        let refuse = |step: &Step| match step {
+            Step::Send(names) if names.contains(&"HLEN") => Fate::Refuse("NOPERM no access"),
+            _ => Fate::Pass,
+        };
+        let counters = counters(&Interposed::new(backend.clone(), refuse), &[1]);
+        counters.increment(b"a", 1).wait().unwrap();
+        let error = counters.cleaner().pass().wait().unwrap_err();
+        assert_eq!((error.kind(), error.code()), (ErrorKind::Refused, Some("NOPERM")));
+    }
+    on_both!(body);
+}
+
+#[test]
 fn long_neglected_counters_are_read_in_portions() {
     fn body<B: Backend>(backend: &B, _: &Env) {
         let counters = counters(backend, &[1]);

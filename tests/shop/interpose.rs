@@ -1,13 +1,14 @@
 //! [`Interposed`]: a backend that lets a test act between two steps of a client, see what is sent,
-//! and lose requests and replies.
+//! lose requests and replies, and refuse commands.
 
 use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 
 use stockroom::backend::{Backend, Batch, Cmd, FromValue, Session, Stats};
-use stockroom::engine::Calls;
-use stockroom::{Error, ErrorKind, Result, Timestamp};
+use stockroom::engine::{Calls, Replies};
+use stockroom::resp::Value;
+use stockroom::{Error, ErrorKind, Result, Timestamp, WireError};
 
 /// What a client is about to do.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -35,6 +36,8 @@ pub(crate) enum Fate {
     NotSent,
     /// The request arrives, and its reply is lost.
     LoseReply,
+    /// Each of its commands is answered with this error.
+    Refuse(&'static str),
 }
 
 type Hook = dyn Fn(&Step) -> Fate + Send + Sync;
@@ -58,9 +61,17 @@ fn names<B: Batch>(batch: &B) -> Vec<&'static str> {
     calls.iter().map(|(spec, _)| spec.name).collect()
 }
 
+/// The output of a batch each of whose commands is answered with an error.
+fn refused<B: Batch>(batch: &B, text: &'static str) -> Result<B::Output> {
+    let error = |_| Value::Error(WireError::fixed(text));
+    let replies: Replies = names(batch).into_iter().map(error).collect();
+    batch.output(&mut replies.into_iter())
+}
+
 /// Lets `call` happen, or not, or happen unseen.
 async fn meet<T>(fate: Fate, call: impl Future<Output = Result<T>>) -> Result<T> {
     match fate {
+        Fate::Refuse(text) => Err(Error::from(WireError::fixed(text))),
         Fate::Pass => call.await,
         Fate::NotSent => Err(Error::new(ErrorKind::NotSent, "lost on the way there")),
         Fate::LoseReply => {
@@ -82,6 +93,9 @@ impl<B: Backend> Backend for Interposed<B> {
         let names = names(&batch);
         // Nothing is sent for an empty one.
         let fate = if names.is_empty() { Fate::Pass } else { (self.hook)(&Step::Send(names)) };
+        if let Fate::Refuse(text) = fate {
+            return refused(&batch, text);
+        }
         meet(fate, self.inner.pipeline(batch)).await
     }
 

@@ -213,7 +213,8 @@ impl<B: Backend> Counters<B> {
                         slices = slices.saturating_add(size);
                         group.push(visit);
                     }
-                    Err(_) => cleaned.foreign += 1,
+                    Err(error) if error.code() == Some("WRONGTYPE") => cleaned.foreign += 1,
+                    Err(error) => return Err(error),
                 }
             }
             cleaned.add(self.clean_group(&group).await?);
