@@ -131,7 +131,7 @@ impl Pages {
     pub(super) fn note(&mut self, served: Option<Served>) {
         *match served {
             Some(Served::Hit | Served::Shared) => &mut self.hits,
-            Some(Served::Rendered) => &mut self.misses,
+            Some(Served::Rendered | Served::Unstored) => &mut self.misses,
             Some(Served::Uncacheable) => &mut self.uncacheable,
             None => &mut self.failed,
         } += 1;

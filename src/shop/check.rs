@@ -1,6 +1,7 @@
 //! Checks of what callers pass in, before anything is sent.
 
 use std::fmt;
+use std::time::Duration;
 
 use crate::error::{Error, Result};
 
@@ -19,13 +20,23 @@ pub(super) fn id<'a>(what: &str, id: &'a [u8]) -> Result<&'a [u8]> {
     Ok(id)
 }
 
-#[cfg_attr(not(test), allow(dead_code, reason = "the logs come next"))]
 /// A message of up to [`MAX_MESSAGE`] bytes, of any kind.
 pub(super) fn message(message: &[u8]) -> Result<&[u8]> {
     if message.len() > MAX_MESSAGE {
         return Err(Error::invalid("message", Length(message.len()), "at most 65536 bytes"));
     }
     Ok(message)
+}
+
+/// How long something is kept: at least `least`, and no longer than a leap year, which every
+/// deadline survives.
+pub(super) fn kept(what: &str, time: Duration, least: Duration) -> Result<Duration> {
+    const YEAR: Duration = Duration::from_secs(366 * 86_400);
+    if time < least || time > YEAR {
+        let expected = format!("{least:?} to 366 days");
+        return Err(Error::invalid(what, format!("of {time:?}"), &expected));
+    }
+    Ok(time)
 }
 
 /// What was wrong with something whose bytes are better not shown.
@@ -52,5 +63,18 @@ mod tests {
         assert!(id("token", &[b'x'; MAX_ID + 1]).is_err());
         assert!(message(&vec![0; MAX_MESSAGE]).is_ok());
         assert!(message(&vec![0; MAX_MESSAGE + 1]).is_err());
+    }
+
+    #[test]
+    fn times_to_keep_have_two_ends() {
+        let second = Duration::from_secs(1);
+        let year = second * 366 * 86_400;
+        assert!(kept("time", second, second).is_ok() && kept("time", year, second).is_ok());
+        let short = kept("time", Duration::from_millis(999), second).unwrap_err();
+        assert_eq!(short.kind(), ErrorKind::Invalid);
+        assert_eq!(short.to_string(), "invalid time of 999ms: expected 1s to 366 days");
+        for long in [year + Duration::from_nanos(1), Duration::MAX] {
+            assert!(kept("time", long, second).is_err());
+        }
     }
 }

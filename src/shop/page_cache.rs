@@ -16,6 +16,8 @@ use std::time::Duration;
 
 use sha2::{Digest, Sha256};
 
+use super::backoff::unwritten;
+use super::check::kept;
 use super::flight::{Flights, Lead, Part};
 use super::keys::{Key, Keys};
 use super::url;
@@ -74,6 +76,8 @@ pub enum Served {
     Hit,
     /// Rendered by this call, and now in the cache.
     Rendered,
+    /// Rendered by this call; storing it failed, or may have.
+    Unstored,
     /// Rendered by another call at the same time.
     Shared,
     /// Rendered by this call; this page is not cached.
@@ -87,14 +91,10 @@ impl<B: Backend> PageCache<B> {
         Self { backend, keys, viewed, flights: Flights::default(), ttl: PAGE_TTL, ranks: RANKS }
     }
 
-    /// Sets how long a page is kept. Fails when it is less than a millisecond or more than a year.
+    /// Sets how long a page is kept. Fails when it is less than a millisecond or more than 366
+    /// days.
     pub fn with_ttl(mut self, ttl: Duration) -> Result<Self> {
-        const YEAR: Duration = Duration::from_secs(366 * 86_400);
-        if ttl < Duration::from_millis(1) || ttl > YEAR {
-            let got = format!("of {ttl:?}");
-            return Err(Error::invalid("time to live", got, "a millisecond to a year"));
-        }
-        self.ttl = ttl;
+        self.ttl = kept("time to live", ttl, Duration::from_millis(1))?;
         Ok(self)
     }
 
@@ -113,6 +113,10 @@ impl<B: Backend> PageCache<B> {
     /// dropped, another takes over. A failing render caches nothing, and its error is answered.
     /// An empty page is a page. `render` must not fetch the same page itself: it would wait for
     /// itself.
+    ///
+    /// A page that was rendered is served, also when it could not be stored or the reply to SET
+    /// was lost ([`Served::Unstored`]); the next call stores it. Where looking into the cache fails
+    /// nothing was rendered, and the error says so: fetching again is harmless.
     pub async fn fetch<F, R, E>(&self, url: &[u8], render: F) -> Result<Page, E>
     where
         F: FnOnce() -> R + Send,
@@ -124,7 +128,7 @@ impl<B: Backend> PageCache<B> {
         };
         let key = self.key(url);
         let look = (cmd::get::<Bytes>(&key), cmd::zrank(&self.viewed, &item));
-        let (cached, rank) = self.backend.pipeline(look).await?;
+        let (cached, rank) = self.backend.pipeline(look).await.map_err(unwritten)?;
         if rank.is_none_or(|rank| rank >= self.ranks) {
             return uncacheable(render).await;
         }
@@ -143,7 +147,8 @@ impl<B: Backend> PageCache<B> {
         }
     }
 
-    /// Drops the cached page at `url`; says whether there was one. DEL.
+    /// Drops the cached page at `url`; says whether there was one. DEL. O(1). Repeated after a lost
+    /// reply it drops what was rendered in between, and may say that there was none.
     pub async fn forget(&self, url: &[u8]) -> Result<bool> {
         Ok(self.backend.run(cmd::del(&[self.key(url)])).await? > 0)
     }
@@ -155,14 +160,15 @@ impl<B: Backend> PageCache<B> {
         R: Future<Output = Result<Bytes, E>> + Send,
         E: From<Error> + Send,
     {
-        if let Some(body) = self.backend.run(cmd::get::<Bytes>(key)).await? {
+        if let Some(body) = self.backend.run(cmd::get::<Bytes>(key)).await.map_err(unwritten)? {
             lead.land(body.clone());
             return Ok(Page { body, served: Served::Hit });
         }
         let body = render().await?;
-        self.backend.run(cmd::set_for(key, &body, self.ttl)).await?;
+        let stored = self.backend.run(cmd::set_for(key, &body, self.ttl)).await;
         lead.land(body.clone());
-        Ok(Page { body, served: Served::Rendered })
+        let served = if stored.is_ok() { Served::Rendered } else { Served::Unstored };
+        Ok(Page { body, served })
     }
 
     fn key(&self, url: &[u8]) -> Key {

@@ -16,7 +16,8 @@
 
 use std::time::Duration;
 
-use super::check::id;
+use super::backoff::unwritten;
+use super::check::{id, kept};
 use super::keys::{Key, Keys};
 use crate::backend::{Backend, Batch, Session, cmd};
 use crate::bytes::Bytes;
@@ -86,11 +87,10 @@ impl<B: Backend> Purchases<B> {
     }
 
     /// Sets for how long orders are kept, by the server's clock: a purchase is safe to repeat that
-    /// long. At least a second.
-    #[must_use]
-    pub fn with_orders_kept(mut self, kept: Duration) -> Self {
-        self.kept = Some(kept.max(Duration::from_secs(1)));
-        self
+    /// long. Fails when it is less than a second or more than 366 days.
+    pub fn with_orders_kept(mut self, time: Duration) -> Result<Self> {
+        self.kept = Some(kept("time to keep orders", time, Duration::from_secs(1))?);
+        Ok(self)
     }
 
     /// Buys what is in the cart of `token`, as order `order`.
@@ -195,14 +195,15 @@ impl<B: Backend> Purchases<B> {
     ) -> Result<Order> {
         id("order id", order)?;
         let (order_key, cart) = (self.keys.order(order), self.keys.cart(token));
-        let mut session = self.backend.session().await?;
+        let mut session = self.backend.session().await.map_err(unwritten)?;
         for _ in 0..ATTEMPTS {
             let (watched, from_cart): (&[&[u8]], _) = match given {
                 Some(_) => (&[&order_key], None),
                 None => (&[&order_key, &cart], Some(cmd::hgetall(&cart))),
             };
             let reads = (cmd::hgetall(&order_key), from_cart);
-            let (mut made, in_cart) = session.watch_and(watched, reads).await?;
+            let look = session.watch_and(watched, reads).await;
+            let (mut made, in_cart) = look.map_err(unwritten)?;
             if !made.is_empty() {
                 made.sort_unstable();
                 return Ok(Order { items: made, repeated: true });

@@ -11,6 +11,7 @@ use stockroom::shop::{Keys, PageCache, Served, Sessions};
 use stockroom::{Bytes, Error, ErrorKind, Result};
 
 use crate::bed::{assert_invalid, each_backend};
+use crate::interpose::{Fate, Interposed, Step};
 
 fn page(text: &str) -> Ready<Result<Bytes>> {
     ready(Ok(text.into()))
@@ -71,6 +72,39 @@ each_backend! {
         assert_eq!(failed, Err(OutOfPaper));
         let page = cache.fetch(b"/?item=a", || page("x")).wait().unwrap();
         assert_eq!(page.served, Served::Rendered);
+    }
+}
+
+each_backend! {
+    fn page_that_cannot_be_stored_is_served_all_the_same(backend, _clock) {
+        view(backend, b"a");
+        for fate in [Fate::NotSent, Fate::LoseReply, Fate::Refuse("OOM command not allowed")] {
+            let hook = move |step: &Step| match step {
+                Step::Send(names) if names[..] == ["SET"] => fate,
+                _ => Fate::Pass,
+            };
+            let cache = PageCache::new(Interposed::new(backend.clone(), hook), Keys::new());
+            let page = cache.fetch(b"/?item=a", || page("x")).wait().unwrap();
+            assert_eq!((page.body, page.served), ("x".into(), Served::Unstored));
+            let stored = cache.forget(b"/?item=a").wait().unwrap();
+            assert_eq!(stored, fate == Fate::LoseReply);
+        }
+    }
+}
+
+each_backend! {
+    fn look_into_the_cache_that_fails_renders_nothing(backend, _clock) {
+        view(backend, b"a");
+        for (lost, names) in [(1, vec!["GET", "ZRANK"]), (2, vec!["GET"])] {
+            let hook = move |step: &Step| match step {
+                Step::Send(sent) if *sent == names => Fate::LoseReply,
+                _ => Fate::Pass,
+            };
+            let cache = PageCache::new(Interposed::new(backend.clone(), hook), Keys::new());
+            let never = || async { panic!("rendered although look {lost} failed") };
+            let error: Error = cache.fetch(b"/?item=a", never).wait().unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::NotSent, "{error}");
+        }
     }
 }
 

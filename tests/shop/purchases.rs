@@ -2,10 +2,12 @@
 
 use std::time::Duration;
 
+use stockroom::ErrorKind;
 use stockroom::backend::{Backend, Wait, cmd};
 use stockroom::shop::{Cart, Conversion, Keys, Purchases};
 
 use crate::bed::{assert_invalid, each_backend, hostile_ids};
+use crate::interpose::{Fate, Interposed, Step};
 
 fn shop<B: Backend>(backend: &B) -> (Cart<B>, Purchases<B>) {
     let keys = Keys::new();
@@ -69,12 +71,63 @@ each_backend! {
 each_backend! {
     fn orders_are_kept_as_long_as_asked(backend, clock) {
         let (_, purchases) = shop(backend);
-        let purchases = purchases.with_orders_kept(Duration::from_secs(60));
+        let purchases = purchases.with_orders_kept(Duration::from_secs(60)).unwrap();
         purchases.record(b"t", b"o", &[(b"a", 1)]).wait().unwrap();
         clock.advance_secs(60);
         assert!(purchases.record(b"t", b"o", &[(b"a", 1)]).wait().unwrap().repeated);
         clock.advance_secs(1);
         assert!(!purchases.record(b"t", b"o", &[(b"a", 1)]).wait().unwrap().repeated);
+        let year = Duration::from_secs(366 * 86_400);
+        for bad in [Duration::ZERO, Duration::from_millis(999), year + Duration::from_nanos(1)] {
+            assert_invalid(purchases.clone().with_orders_kept(bad).map(|_| ()), "time to keep orders");
+        }
+        let longest = purchases.with_orders_kept(year).unwrap();
+        longest.record(b"t", b"long", &[(b"a", 1)]).wait().unwrap();
+        let left = backend.run(cmd::pttl(b"order:long")).wait().unwrap();
+        assert_eq!(left, 366 * 86_400_000);
+    }
+}
+
+each_backend! {
+    fn reply_lost_before_the_transaction_means_that_nothing_was_bought(backend, _clock) {
+        for fate in [Fate::LoseReply, Fate::NotSent] {
+            for at in [Step::Session, Step::Watch(vec!["HGETALL", "HGETALL"])] {
+                let hook = move |step: &Step| if *step == at { fate } else { Fate::Pass };
+                let (cart, purchases) = shop(&Interposed::new(backend.clone(), hook));
+                cart.set(b"t", b"a", 1).wait().unwrap();
+                let error = purchases.purchase(b"t", b"o").wait().unwrap_err();
+                assert_eq!(error.kind(), ErrorKind::NotSent, "{error}");
+                assert_eq!(purchases.orders().wait().unwrap(), 0);
+                assert_eq!(cart.items(b"t").wait().unwrap(), [("a".into(), 1)]);
+            }
+        }
+    }
+}
+
+each_backend! {
+    fn purchase_whose_reply_is_lost_is_repeated_without_harm(backend, _clock) {
+        let lose = |step: &Step| match step {
+            Step::Commit(_) => Fate::LoseReply,
+            _ => Fate::Pass,
+        };
+        let (cart, purchases) = shop(backend);
+        cart.set(b"t", b"a", 1).wait().unwrap();
+        let (_, unlucky) = shop(&Interposed::new(backend.clone(), lose));
+        assert!(unlucky.purchase(b"t", b"o").wait().unwrap_err().is_unknown());
+        assert!(purchases.purchase(b"t", b"o").wait().unwrap().repeated);
+        assert_eq!(purchases.orders().wait().unwrap(), 1);
+    }
+}
+
+each_backend! {
+    fn count_of_another_type_leaves_the_order_standing(backend, _clock) {
+        backend.run(cmd::set(b"bought:", b"x")).wait().unwrap();
+        let (cart, purchases) = shop(backend);
+        cart.set(b"t", b"a", 1).wait().unwrap();
+        let error = purchases.purchase(b"t", b"o").wait().unwrap_err();
+        assert_eq!((error.kind(), error.code()), (ErrorKind::Partly, Some("WRONGTYPE")));
+        assert_eq!(purchases.order(b"o").wait().unwrap(), [("a".into(), 1)]);
+        assert!(purchases.purchase(b"t", b"o").wait().unwrap().repeated);
     }
 }
 
