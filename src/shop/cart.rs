@@ -4,6 +4,7 @@
 //!
 //! Source: the shopping cart cookies of the published articles; `add` and `clear` are ours.
 
+use super::backoff::unwritten;
 use super::check::id;
 use super::keys::Keys;
 use crate::backend::{Backend, Session, cmd};
@@ -54,20 +55,25 @@ impl<B: Backend> Cart<B> {
     /// Answers the new count, 0 if the item is not in the cart.
     ///
     /// Adding is one HINCRBY. Taking out is WATCH and HGET, then HSET or HDEL in a transaction,
-    /// tried again when somebody else changes the same cart meanwhile. Refused when the count
-    /// would not fit 64 bits; the cart is then as it was.
+    /// tried again, up to 100 times, when somebody else changes the same cart meanwhile; then the
+    /// error is [`GaveUp`](ErrorKind::GaveUp). O(1). Invalid when the count would not fit 64 bits;
+    /// the cart is then as it was.
+    ///
+    /// When the reply to the change is lost the error is [`Unknown`](ErrorKind::Unknown), and
+    /// adding again may add twice: look at [`items`](Self::items), or [`set`](Self::set) the count.
+    /// After every other error nothing was added.
     pub async fn add(&self, token: &[u8], item: &[u8], by: i64) -> Result<i64> {
         id("token", token)?;
         id("item", item)?;
         let cart = self.keys.cart(token);
         if by > 0 {
-            return self.backend.run(cmd::hincrby(&cart, item, by)).await.map_err(|error| {
-                if error.to_string().contains("overflow") { too_many() } else { error }
-            });
+            let added = self.backend.run(cmd::hincrby(&cart, item, by)).await;
+            return added.map_err(|error| if is_overflow(&error) { too_many() } else { error });
         }
-        let mut session = self.backend.session().await?;
+        let mut session = self.backend.session().await.map_err(unwritten)?;
         for _ in 0..ATTEMPTS {
-            let had = session.watch_and(&[&cart], cmd::hget::<i64>(&cart, item)).await?;
+            let look = session.watch_and(&[&cart], cmd::hget::<i64>(&cart, item)).await;
+            let had = look.map_err(unwritten)?;
             let left = had.unwrap_or(0).saturating_add(by).max(0);
             let done = if left > 0 {
                 session.commit(cmd::hset(&cart, item, left)).await?.is_some()
@@ -89,11 +95,18 @@ impl<B: Backend> Cart<B> {
         Ok(items)
     }
 
-    /// Empties the cart; says whether anything was in it. DEL.
+    /// Empties the cart; says whether anything was in it. DEL. O(items). Repeated after a lost reply
+    /// it takes out what has come in since, and may say that nothing was in it.
     pub async fn clear(&self, token: &[u8]) -> Result<bool> {
         id("token", token)?;
         Ok(self.backend.run(cmd::del(&[self.keys.cart(token)])).await? > 0)
     }
+}
+
+/// Whether HINCRBY was refused because the sum would not fit.
+fn is_overflow(error: &Error) -> bool {
+    error.kind() == ErrorKind::Refused
+        && error.to_string() == "ERR increment or decrement would overflow"
 }
 
 fn too_many() -> Error {

@@ -16,6 +16,7 @@
 
 use std::time::Duration;
 
+use super::backoff::unwritten;
 use super::check::id;
 use super::daemon::{Chore, Progress};
 use super::keys::{Key, Keys};
@@ -132,7 +133,8 @@ impl<B: Backend> Sessions<B> {
 
     /// Ends a session, its views and its cart; says whether there was one.
     ///
-    /// One transaction: HDEL, ZREM, DEL.
+    /// One transaction in one round trip: HDEL, ZREM, DEL. O(log sessions + items of the cart).
+    /// Repeated after a lost reply it is harmless, and may say that there was none.
     pub async fn logout(&self, token: &[u8]) -> Result<bool> {
         id("token", token)?;
         let keys = [self.keys.viewed_by(token), self.keys.cart(token)];
@@ -156,20 +158,20 @@ impl<B: Backend> Sessions<B> {
     /// One step of the cleaner: removes up to 100 of the oldest sessions, if there are more than
     /// the limit or some are beyond the age, with their views and carts.
     ///
-    /// Two round trips: WATCH, ZCARD and ZRANGE; then one transaction of
-    /// ZREMRANGEBYRANK, HDEL and DEL. A
-    /// session that is used in between is safe: the transaction does nothing and the step looks
-    /// again, up to 16 times; after that it says so and leaves the rest to the next step. A crash
-    /// at any point leaves every session whole.
+    /// Two round trips: WATCH, ZCARD and ZRANGE; then one transaction of ZREMRANGEBYRANK, HDEL and
+    /// DEL. A session that is used in between is safe: the transaction does nothing and the step
+    /// looks again, up to 16 times; after that it says so and leaves the rest to the next step. A
+    /// crash at any point leaves every session whole. Can be repeated after a lost reply.
     pub async fn clean_step(&self) -> Result<Cleaned> {
-        let mut session = self.backend.session().await?;
+        let mut session = self.backend.session().await.map_err(unwritten)?;
         let mut cleaned = Cleaned::default();
         while cleaned.conflicts < ATTEMPTS {
             let reads = (
                 cmd::zcard(&self.recent),
                 cmd::zrange_withscores::<Bytes>(&self.recent, 0, STEP as i64 - 1),
             );
-            let (count, oldest) = session.watch_and(&[&self.recent], reads).await?;
+            let look = session.watch_and(&[&self.recent], reads).await;
+            let (count, oldest) = look.map_err(unwritten)?;
             let over = count.saturating_sub(self.limit).min(STEP) as usize;
             let aged = self
                 .end_of_age()

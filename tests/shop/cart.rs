@@ -5,6 +5,7 @@ use stockroom::shop::{Cart, Keys, MAX_ID};
 use stockroom::{Bytes, ErrorKind};
 
 use crate::bed::{assert_invalid, each_backend, hostile_ids};
+use crate::interpose::{Fate, Interposed, Step};
 
 fn items<B: Backend>(cart: &Cart<B>) -> Vec<(Bytes, i64)> {
     cart.items(b"t").wait().unwrap()
@@ -44,6 +45,33 @@ each_backend! {
         assert_invalid(cart.add(b"t", b"a", 2).wait(), "count");
         assert_eq!(items(&cart), [("a".into(), i64::MAX - 1)]);
         assert_eq!(cart.add(b"t", b"a", 1).wait().unwrap(), i64::MAX);
+    }
+}
+
+each_backend! {
+    fn other_refusals_that_speak_of_overflow_are_not_the_callers_fault(backend, _clock) {
+        const TEXT: &str = "ERR the log overflowed";
+        let refusing = Interposed::new(backend.clone(), |_| Fate::Refuse(TEXT));
+        let error = Cart::new(refusing, Keys::new()).add(b"t", b"a", 1).wait().unwrap_err();
+        assert_eq!((error.kind(), error.to_string().as_str()), (ErrorKind::Refused, TEXT));
+        backend.run(cmd::hset(b"cart:t", b"a", b"overflow")).wait().unwrap();
+        let cart = Cart::new(backend.clone(), Keys::new());
+        assert_eq!(cart.add(b"t", b"a", 1).wait().unwrap_err().kind(), ErrorKind::Refused);
+    }
+}
+
+each_backend! {
+    fn reply_lost_before_the_change_means_that_nothing_was_taken_out(backend, _clock) {
+        for fate in [Fate::LoseReply, Fate::NotSent] {
+            for at in [Step::Session, Step::Watch(vec!["HGET"])] {
+                let hook = move |step: &Step| if *step == at { fate } else { Fate::Pass };
+                let cart = Cart::new(Interposed::new(backend.clone(), hook), Keys::new());
+                cart.set(b"t", b"a", 5).wait().unwrap();
+                let error = cart.add(b"t", b"a", -1).wait().unwrap_err();
+                assert_eq!(error.kind(), ErrorKind::NotSent, "{error}");
+                assert_eq!(items(&cart), [("a".into(), 5)]);
+            }
+        }
     }
 }
 

@@ -148,7 +148,25 @@ each_backend! {
         let error = sessions.touch(b"t", b"ada", None).wait().unwrap_err();
         assert_eq!((error.kind(), error.code()), (ErrorKind::Partly, Some("WRONGTYPE")));
         assert_eq!(sessions.check(b"t").wait().unwrap().as_deref(), Some(&b"ada"[..]));
-        assert!(sessions.clean_step().wait().is_err());
+        // The cleaner only looked: nothing was removed.
+        let error = sessions.clean_step().wait().unwrap_err();
+        assert_eq!((error.kind(), error.code()), (ErrorKind::Refused, Some("WRONGTYPE")));
+    }
+}
+
+each_backend! {
+    fn reply_lost_while_the_cleaner_looks_means_that_nothing_was_removed(backend, _clock) {
+        Sessions::new(backend.clone(), Keys::new()).touch(b"a", b"user", None).wait().unwrap();
+        for fate in [Fate::LoseReply, Fate::NotSent] {
+            for at in [Step::Session, Step::Watch(vec!["ZCARD", "ZRANGE"])] {
+                let hook = move |step: &Step| if *step == at { fate } else { Fate::Pass };
+                let backend = Interposed::new(backend.clone(), hook);
+                let sessions = Sessions::new(backend, Keys::new()).with_limit(0);
+                let error = sessions.clean_step().wait().unwrap_err();
+                assert_eq!(error.kind(), ErrorKind::NotSent, "{error}");
+                assert_eq!(sessions.count().wait().unwrap(), 1);
+            }
+        }
     }
 }
 
