@@ -81,10 +81,8 @@ impl RedisSession {
         if watches > 0 {
             let watched = <()>::from_value(replies.remove(0));
             // What was sent along with WATCH was run all the same.
-            watched.map_err(|error| match replies.is_empty() {
-                true => error,
-                false => error.with_kind(ErrorKind::Partly),
-            })?;
+            let alone = replies.is_empty();
+            watched.map_err(|e| if alone { e } else { e.with_kind(ErrorKind::Partly) })?;
         }
         batch::read(&batch, replies)
     }
