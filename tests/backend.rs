@@ -145,11 +145,52 @@ fn watches_left_behind_do_not_reach_the_next_session() {
 }
 
 #[test]
-fn commands_on_the_connection_itself_are_refused_unsent() {
+fn watches_end_with_a_commit_whatever_becomes_of_it() {
+    fn body<B: Backend>(backend: &B) {
+        let mut session = backend.session().wait().unwrap();
+        for (n, (bad, kind)) in [
+            (select(), ErrorKind::Invalid),
+            (Cmd::new(&stockroom::commands::string::SET).arg("a"), ErrorKind::Refused),
+            (Cmd::new(&stockroom::commands::list::LPUSH).arg("k").arg("x"), ErrorKind::Refused),
+        ]
+        .into_iter()
+        .enumerate()
+        {
+            backend.run(cmd::set(b"k", b"0")).wait().unwrap();
+            session.watch(&[b"k"]).wait().unwrap();
+            assert_eq!(session.commit(bad).wait().unwrap_err().kind(), kind);
+            backend.run(cmd::set(b"k", n)).wait().unwrap();
+            let k = session.commit(cmd::get::<u64>(b"k")).wait().unwrap();
+            assert_eq!(k, Some(Some(n as u64)));
+        }
+    }
+    on_both!(body);
+}
+
+#[test]
+fn empty_commit_asks_whether_the_watched_keys_have_changed() {
+    fn body<B: Backend>(backend: &B) {
+        let mut session = backend.session().wait().unwrap();
+        session.watch(&[b"k"]).wait().unwrap();
+        assert_eq!(session.commit(()).wait().unwrap(), Some(()));
+        session.watch(&[b"k"]).wait().unwrap();
+        backend.run(cmd::set(b"k", b"1")).wait().unwrap();
+        assert_eq!(session.commit(()).wait().unwrap(), None);
+        assert_eq!(backend.stats(), Stats { commands: 3, round_trips: 5 });
+    }
+    on_both!(body);
+}
+
+/// A command that changes the connection.
+fn select() -> Cmd<'static, ()> {
     static SELECT: Spec =
         Spec::new("SELECT", Run::Session(SessionOp::Select), Flags::NONE, &[Arg::Db]);
+    Cmd::new(&SELECT).arg(1)
+}
+
+#[test]
+fn commands_on_the_connection_itself_are_refused_unsent() {
     fn body<B: Backend>(backend: &B) {
-        let select = || Cmd::<()>::new(&SELECT).arg(1);
         let mut session = backend.session().wait().unwrap();
         let errors = [
             backend.run(select()).wait().unwrap_err(),
@@ -297,6 +338,24 @@ mod real {
             let mut session = backend.session().wait().unwrap();
             assert_eq!(session.commit(get(b"k")).wait().unwrap(), Some(None));
         }
+    }
+
+    #[test]
+    fn commit_that_runs_without_multi_is_done_and_does_not_keep_its_watches() {
+        let Some(mut server) = real_redis(START) else { return };
+        server.spoil();
+        let backend = backend(&server, |_| ());
+        let mut wire = server.connect();
+        wire.call(&["ACL", "SETUSER", "default", "-multi"]);
+        let mut session = backend.session().wait().unwrap();
+        session.watch(&[b"k"]).wait().unwrap();
+        let error = session.commit(cmd::set(b"k", b"1")).wait().unwrap_err();
+        assert_eq!((error.kind(), error.code()), (ErrorKind::Partly, Some("NOPERM")));
+        assert_eq!(backend.run(get(b"k")).wait().unwrap(), Some(Bytes::from("1")));
+        wire.call(&["ACL", "SETUSER", "default", "+multi"]);
+        wire.call(&["SET", "k", "2"]);
+        let k = session.commit(get(b"k")).wait().unwrap();
+        assert_eq!(k, Some(Some(Bytes::from("2"))));
     }
 
     #[test]

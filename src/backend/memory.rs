@@ -175,8 +175,8 @@ impl MemorySession {
 
     fn committed<B: Batch>(&mut self, batch: &B) -> Result<Option<B::Output>> {
         let mut calls = Calls::default();
-        collect(batch, &mut calls)?;
-        self.counters.trip(calls.len());
+        collect(batch, &mut calls).inspect_err(|_| self.session.unwatch_all())?;
+        self.counters.transaction(calls.len());
         self.session.commit(&calls)?.map(|replies| batch::read(batch, replies)).transpose()
     }
 }

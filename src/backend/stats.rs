@@ -30,9 +30,15 @@ impl Counters {
     /// Counts one round trip with `commands` commands; without any there is none.
     #[inline]
     pub(super) fn trip(&self, commands: usize) {
-        if commands == 0 {
-            return;
+        if commands > 0 {
+            self.transaction(commands);
         }
+    }
+
+    /// Counts one round trip with a transaction of `commands` commands; `EXEC` is sent without any,
+    /// too.
+    #[inline]
+    pub(super) fn transaction(&self, commands: usize) {
         let stripe = &self.0[own_stripe()];
         stripe.commands.fetch_add(commands as u64, Ordering::Relaxed);
         stripe.round_trips.fetch_add(1, Ordering::Relaxed);

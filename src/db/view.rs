@@ -312,12 +312,12 @@ impl<'k> Db<'k> {
         self.shard_mut(shard).watchers.touch(index, key);
     }
 
-    /// Watches a key of the selected database. One that has already expired counts as missing, so
-    /// that its removal later is no change.
-    pub fn watch(&mut self, key: &[u8], flag: &WatchFlag) {
+    /// Watches a key of the selected database; says whether it was not watched already. One that
+    /// has already expired counts as missing, so that its removal later is no change.
+    pub fn watch(&mut self, key: &[u8], flag: &WatchFlag) -> bool {
         let (shard, _) = self.find_mut(key);
         let index = self.index;
-        self.shard_mut(shard).watchers.add(index, key, flag);
+        self.shard_mut(shard).watchers.add(index, key, flag)
     }
 
     /// Stops watching a key of the selected database.

@@ -35,11 +35,14 @@ impl WatchFlag {
 pub(super) struct Watchers(BTreeMap<(usize, Bytes), Vec<WatchFlag>>);
 
 impl Watchers {
-    pub(super) fn add(&mut self, db: usize, key: &[u8], flag: &WatchFlag) {
+    /// Whether it did not watch the key already.
+    pub(super) fn add(&mut self, db: usize, key: &[u8], flag: &WatchFlag) -> bool {
         let flags = self.0.entry((db, Bytes::copy_from(key))).or_default();
-        if !flags.iter().any(|f| f.is(flag)) {
+        let new = !flags.iter().any(|f| f.is(flag));
+        if new {
             flags.push(flag.clone());
         }
+        new
     }
 
     pub(super) fn remove(&mut self, db: usize, key: &[u8], flag: &WatchFlag) {

@@ -48,7 +48,7 @@ impl Queue {
     }
 }
 
-/// The keys that a session watches.
+/// The keys that a session watches, each once.
 #[derive(Debug, Default)]
 pub(super) struct Watches {
     flag: WatchFlag,
@@ -117,8 +117,9 @@ impl Session {
             let scope = Scope::Keys(&scope);
             let mut cx = dispatch::context(&self.shared, &scope, self.db, self.protocol);
             for key in keys {
-                cx.db.watch(key, &self.watches.flag);
-                self.watches.keys.push((self.db, Bytes::copy_from(key)));
+                if cx.db.watch(key, &self.watches.flag) {
+                    self.watches.keys.push((self.db, Bytes::copy_from(key)));
+                }
             }
         }
         Ok(Value::OK)
@@ -129,8 +130,8 @@ impl Session {
         self.watch(keys).map(drop)
     }
 
-    /// Gives up all watches.
-    pub(super) fn unwatch_all(&mut self) {
+    /// Gives up all watches, as `UNWATCH` does.
+    pub fn unwatch_all(&mut self) {
         let watches = std::mem::take(&mut self.watches);
         self.release(&watches);
     }
@@ -172,16 +173,16 @@ impl Session {
 
     /// What MULTI, the commands and EXEC do, in one call and without copying a word. `None`: a
     /// watched key has changed and nothing was run. A line of the wrong length refuses all.
-    /// Whatever the outcome, the watches are given up.
+    /// Whatever the outcome, the watches are given up; but within a MULTI, which they guard, it is
+    /// refused and changes nothing.
     pub fn commit(&mut self, calls: &Calls<'_>) -> Result<Option<Replies>, WireError> {
-        if self.is_closing() {
-            return Err(CLOSED);
-        }
         if self.queue.is_some() {
             return Err(WireError::fixed("ERR MULTI calls can not be nested"));
         }
         let refused = |spec: &Spec| spec.is(Flags::NO_MULTI) || runs_at_once(spec);
-        let result = if let Some(error) = calls.refusal() {
+        let result = if self.is_closing() {
+            Err(CLOSED)
+        } else if let Some(error) = calls.refusal() {
             Err(error)
         } else if calls.iter().any(|(spec, _)| refused(spec)) {
             Err(NOT_IN_MULTI)
@@ -225,5 +226,66 @@ impl Session {
         drop(cx);
         self.release(&watches);
         Some(replies)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::commands::string::{GET, SET};
+    use crate::engine::Engine;
+
+    fn get<'a>() -> Calls<'a> {
+        let mut calls = Calls::default();
+        calls.call(&GET, [&b"k"[..]]);
+        calls
+    }
+
+    #[test]
+    fn key_watched_again_is_kept_once() {
+        let mut session = Engine::new().session();
+        for _ in 0..1_000 {
+            session.call(&[b"WATCH", b"a", b"b", b"a"]);
+        }
+        assert_eq!(session.watches.keys.len(), 2);
+        // The same name in another database is another key.
+        session.call(&[b"SELECT", b"1"]);
+        session.call(&[b"WATCH", b"a"]);
+        assert_eq!(session.watches.keys.len(), 3);
+        session.call(&[b"UNWATCH"]);
+        assert!(session.watches.keys.is_empty());
+    }
+
+    #[test]
+    fn commit_ends_all_watches_also_when_it_is_refused() {
+        let engine = Engine::new();
+        let mut session = engine.session();
+        let mut short = Calls::default();
+        short.push(&SET);
+        session.watch_keys(&[b"k"]).unwrap();
+        assert!(session.commit(&short).is_err());
+        assert!(session.watches.keys.is_empty());
+        let mut watch = Calls::default();
+        watch.call(&crate::commands::transactions::WATCH, [&b"k"[..]]);
+        session.watch_keys(&[b"k"]).unwrap();
+        assert_eq!(session.commit(&watch), Err(NOT_IN_MULTI));
+        assert!(session.watches.keys.is_empty());
+        session.watch_keys(&[b"k"]).unwrap();
+        let id = session.id().to_string();
+        engine.session().call(&[b"CLIENT", b"KILL", b"ID", id.as_bytes()]);
+        assert_eq!(session.commit(&get()), Err(CLOSED));
+        assert!(session.watches.keys.is_empty());
+    }
+
+    #[test]
+    fn commit_within_multi_leaves_the_watches_to_guard_it() {
+        let engine = Engine::new();
+        let mut session = engine.session();
+        session.call(&[b"WATCH", b"k"]);
+        session.call(&[b"MULTI"]);
+        assert!(session.commit(&get()).is_err());
+        engine.session().call(&[b"SET", b"k", b"1"]);
+        session.call(&[b"SET", b"k", b"2"]);
+        assert_eq!(session.call(&[b"EXEC"]), Value::NilArray);
     }
 }

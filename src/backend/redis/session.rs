@@ -88,19 +88,19 @@ impl RedisSession {
     }
 
     async fn transaction<B: Batch>(&mut self, batch: B) -> Result<Option<B::Output>> {
+        // Watches that EXEC does not end are given up before anything else is sent.
+        let watching = std::mem::take(&mut self.watching);
         let (packed, lines) = {
             let mut calls = Calls::default();
-            collect(&batch, &mut calls)?;
-            self.inner.counters.trip(calls.len());
+            collect(&batch, &mut calls).inspect_err(|_| self.stale |= watching)?;
+            self.inner.counters.transaction(calls.len());
             let before: &[&str] =
                 if self.prelude().is_empty() { &["MULTI"] } else { &["UNWATCH", "MULTI"] };
             (pack(&calls, before, &["EXEC"]), calls.len())
         };
         let replies = self.send(packed, lines + 2).await?;
-        self.watching = false;
-        of_transaction(replies, lines)?
-            .map(|replies| batch::read(&batch, replies.into()))
-            .transpose()
+        let replies = of_transaction(replies, lines).inspect_err(|_| self.stale = true)?;
+        replies.map(|replies| batch::read(&batch, replies.into())).transpose()
     }
 }
 
