@@ -95,8 +95,8 @@ impl<B: Backend> Cart<B> {
         Ok(items)
     }
 
-    /// Empties the cart; says whether anything was in it. DEL. O(items). Repeated after a lost reply
-    /// it takes out what has come in since, and may say that nothing was in it.
+    /// Empties the cart; says whether anything was in it. DEL. O(items). Repeated after a lost
+    /// reply it takes out what has come in since, and may say that nothing was in it.
     pub async fn clear(&self, token: &[u8]) -> Result<bool> {
         id("token", token)?;
         Ok(self.backend.run(cmd::del(&[self.keys.cart(token)])).await? > 0)

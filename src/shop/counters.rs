@@ -152,8 +152,8 @@ impl<B: Backend> Counters<B> {
     /// One transaction in one round trip: ZADD of all members, and HINCRBY for each precision.
     /// O(precisions · log counters). A step of more than 10¹² either way is refused before
     /// anything is sent; a slice whose sum leaves 64 bits is refused by the server, and the other
-    /// slices stand: the error is [`Partly`](crate::ErrorKind::Partly). When the reply is lost the outcome is unknown, and doing it again may count
-    /// twice.
+    /// slices stand: the error is [`Partly`](crate::ErrorKind::Partly). When the reply is lost the
+    /// outcome is unknown, and doing it again may count twice.
     pub async fn increment(&self, name: &[u8], by: i64) -> Result<()> {
         self.increment_all(&[(name, by)]).await
     }

@@ -79,7 +79,8 @@ each_backend! {
         assert!(!purchases.record(b"t", b"o", &[(b"a", 1)]).wait().unwrap().repeated);
         let year = Duration::from_secs(366 * 86_400);
         for bad in [Duration::ZERO, Duration::from_millis(999), year + Duration::from_nanos(1)] {
-            assert_invalid(purchases.clone().with_orders_kept(bad).map(|_| ()), "time to keep orders");
+            let refused = purchases.clone().with_orders_kept(bad).map(|_| ());
+            assert_invalid(refused, "time to keep orders");
         }
         let longest = purchases.with_orders_kept(year).unwrap();
         longest.record(b"t", b"long", &[(b"a", 1)]).wait().unwrap();
