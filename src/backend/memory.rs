@@ -60,7 +60,7 @@ impl Memory {
     fn call<T: FromValue>(&self, cmd: &Cmd<'_, T>) -> Result<T> {
         allowed(cmd.spec())?;
         self.counters.trip(1);
-        if !matches!(cmd.spec().run, Run::Data(_) | Run::Plain(_)) {
+        if !matches!(cmd.spec().run, Run::Data(_) | Run::Plain(_) | Run::Script(_)) {
             return call_on(&mut self.engine.session(), cmd);
         }
         let spec = cmd.spec();
@@ -82,7 +82,7 @@ impl Memory {
         self.counters.trip(calls.len());
         let mut session = None;
         let run = |(spec, argv): (&'static crate::commands::Spec, &[&[u8]])| match spec.run {
-            Run::Data(_) | Run::Plain(_) => self.engine.run(spec, argv),
+            Run::Data(_) | Run::Plain(_) | Run::Script(_) => self.engine.run(spec, argv),
             _ => session.get_or_insert_with(|| self.engine.session()).run(spec, argv),
         };
         let replies: Replies = calls.iter().map(run).collect();
@@ -93,7 +93,10 @@ impl Memory {
         let mut calls = Calls::default();
         collect(batch, &mut calls)?;
         self.counters.trip(calls.len());
-        if calls.iter().all(|(spec, _)| matches!(spec.run, Run::Data(_) | Run::Plain(_))) {
+        if calls
+            .iter()
+            .all(|(spec, _)| matches!(spec.run, Run::Data(_) | Run::Plain(_) | Run::Script(_)))
+        {
             return batch::read(batch, self.engine.atomic(&calls)?);
         }
         let replies = self.engine.session().commit(&calls)?.unwrap_or_default();

@@ -48,6 +48,7 @@ mod from_value;
 mod memory;
 #[cfg(feature = "redis")]
 mod redis;
+mod script;
 mod stats;
 mod wait;
 
@@ -61,6 +62,7 @@ pub use from_value::FromValue;
 pub use memory::{Memory, MemorySession};
 #[cfg(feature = "redis")]
 pub use redis::{Redis, RedisConfig, RedisSession};
+pub use script::Script;
 pub use stats::Stats;
 pub use wait::{Wait, wait};
 
@@ -84,6 +86,24 @@ pub trait Backend: Clone + Send + Sync + 'static {
     /// it. A command that fails at run time leaves the others standing, as in Redis: the error is
     /// [`Partly`](crate::ErrorKind::Partly). One of the wrong length refuses all.
     fn atomic<B: Batch>(&self, batch: B) -> impl Future<Output = Result<B::Output>> + Send;
+
+    /// Runs a script as one step: by its hash, and in full if the server does not know it, which
+    /// is then a second round trip. On the engine scripts need the feature `lua`.
+    fn script<T: FromValue>(
+        &self,
+        script: &Script,
+        keys: &[&[u8]],
+        args: &[Arg<'_>],
+    ) -> impl Future<Output = Result<T>> + Send {
+        async move {
+            match self.run(script.by_hash(keys, args)).await {
+                Err(error) if error.code() == Some("NOSCRIPT") => {
+                    self.run(script.in_full(keys, args)).await
+                }
+                done => done,
+            }
+        }
+    }
 
     /// A session of one's own, for what needs one.
     fn session(&self) -> impl Future<Output = Result<Self::Session>> + Send;
@@ -109,6 +129,23 @@ pub trait Backend: Clone + Send + Sync + 'static {
 pub trait Session: Send + 'static {
     /// Runs one command.
     fn run<T: FromValue>(&mut self, cmd: Cmd<'_, T>) -> impl Future<Output = Result<T>> + Send;
+
+    /// Runs a script as one step; see [`Backend::script`].
+    fn script<T: FromValue>(
+        &mut self,
+        script: &Script,
+        keys: &[&[u8]],
+        args: &[Arg<'_>],
+    ) -> impl Future<Output = Result<T>> + Send {
+        async move {
+            match self.run(script.by_hash(keys, args)).await {
+                Err(error) if error.code() == Some("NOSCRIPT") => {
+                    self.run(script.in_full(keys, args)).await
+                }
+                done => done,
+            }
+        }
+    }
 
     /// Watches keys: the next [`commit`](Self::commit) does nothing if one of them has changed by
     /// then. Adds to those watched already.

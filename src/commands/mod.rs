@@ -18,6 +18,7 @@ mod keys;
 pub mod list;
 mod pick;
 pub mod sample;
+pub mod scripting;
 pub mod server;
 pub mod set;
 mod spec;
@@ -33,7 +34,7 @@ use hashbrown::HashMap;
 pub use cx::Cx;
 pub use flags::{Acl, Flags, KeyFlags};
 pub use keys::{Begin, Find, KeySpec};
-pub use spec::{Arg, Handler, Reply, Run, SessionOp, Spec};
+pub use spec::{Arg, Handler, Reply, Run, ScriptOp, SessionOp, Spec};
 
 use crate::error::WireError;
 
@@ -44,6 +45,7 @@ const FAMILIES: &[&[&Spec]] = &[
     generic::ROWS,
     hash::ROWS,
     list::ROWS,
+    scripting::ROWS,
     server::ROWS,
     set::ROWS,
     string::ROWS,

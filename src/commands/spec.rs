@@ -30,8 +30,23 @@ pub enum Run {
     Session(SessionOp),
     /// By the session, with all shards locked for reading or, for a WRITE, for writing.
     Server(SessionOp),
+    /// By the interpreter of the engine, with all shards locked.
+    Script(ScriptOp),
     /// Not itself: it has subcommands.
     Container,
+}
+
+/// Commands about scripts, which the engine layer runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs, reason = "each is the command of its name")]
+pub enum ScriptOp {
+    Debug,
+    Eval,
+    Evalsha,
+    Exists,
+    Flush,
+    Kill,
+    Load,
 }
 
 /// Commands that concern the connection or the whole engine, which the engine layer runs.
@@ -287,6 +302,8 @@ impl Spec {
         let acl = follows
             .into_iter()
             .filter(|(flag, _)| self.is(*flag))
+            // A script that only reads is no read, as Redis counts.
+            .filter(|(_, category)| *category != Acl::READ || !self.acl.has(Acl::SCRIPTING))
             .fold(self.acl, |acl, (_, category)| acl.or(category));
         if self.is(Flags::FAST) { acl } else { acl.or(Acl::SLOW) }
     }

@@ -6,7 +6,7 @@
 use smallvec::SmallVec;
 
 use super::dispatch::{self, Keys};
-use super::{Engine, Shared};
+use super::{Engine, Shared, script};
 use crate::commands::{Cx, Run, Spec};
 use crate::db::{Access, Scope};
 use crate::error::WireError;
@@ -124,13 +124,14 @@ impl Engine {
             if !spec.accepts(argv.len()) {
                 return Err(spec.arity_error());
             }
-            if !matches!(spec.run, Run::Data(_) | Run::Plain(_)) {
+            if !matches!(spec.run, Run::Data(_) | Run::Plain(_) | Run::Script(_)) {
                 return Err(dispatch::needs_session(spec));
             }
         }
         let mut cx = calls.lock(&self.shared, std::iter::empty(), 0, Protocol::Resp2);
         let run = |(spec, argv): (&'static Spec, &[&[u8]])| match spec.run {
             Run::Data(handler) | Run::Plain(handler) => handler(&mut cx, argv).into(),
+            Run::Script(op) => script::run(&self.shared, spec, op, &mut cx, argv).into(),
             _ => Value::Nil,
         };
         Ok(calls.iter().map(run).collect())

@@ -2,9 +2,9 @@
 
 use smallvec::SmallVec;
 
-use super::Shared;
 use super::client::Client;
-use crate::commands::{Cx, Flags, KeyFlags, Run, Spec};
+use super::{Shared, script};
+use crate::commands::{Cx, Flags, KeyFlags, Run, ScriptOp, Spec};
 use crate::db::{Access, Scope};
 use crate::error::WireError;
 use crate::resp::{Protocol, Value};
@@ -25,8 +25,13 @@ pub(super) fn run(
     if !spec.accepts(argv.len()) {
         return Value::Error(spec.arity_error());
     }
-    let (Run::Data(handler) | Run::Plain(handler)) = spec.run else {
-        return Value::Error(needs_session(spec));
+    let handler = match spec.run {
+        Run::Data(handler) | Run::Plain(handler) => handler,
+        Run::Script(op) => {
+            let mut cx = context(shared, &whole(spec), db, protocol);
+            return script::run(shared, spec, op, &mut cx, argv).into();
+        }
+        _ => return Value::Error(needs_session(spec)),
     };
     let mut keys = Keys::new();
     let known = collect_keys(spec, argv, &mut keys);
@@ -57,6 +62,9 @@ pub(super) fn context<'k>(
 pub(super) fn whole(spec: &Spec) -> Scope<'static> {
     match spec.run {
         Run::Data(_) if spec.is(Flags::READONLY) => Scope::All(Access::Read),
+        Run::Script(ScriptOp::Eval | ScriptOp::Evalsha) => {
+            Scope::All(if spec.is(Flags::READONLY) { Access::Read } else { Access::Write })
+        }
         Run::Data(_) => Scope::All(Access::Write),
         Run::Server(_) if spec.is(Flags::WRITE) => Scope::All(Access::Write),
         Run::Server(_) => Scope::All(Access::Read),

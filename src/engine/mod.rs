@@ -11,11 +11,16 @@ mod client;
 mod config;
 mod dispatch;
 mod ops;
+#[cfg(feature = "lua")]
+mod script;
+#[cfg(not(feature = "lua"))]
+#[path = "no_script.rs"]
+mod script;
 mod session;
 mod transaction;
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Weak};
 
 use dashmap::DashMap;
 
@@ -59,6 +64,11 @@ pub(crate) struct Shared {
     clients: DashMap<u64, Arc<Client>>,
     next_client: AtomicU64,
     stats: Stats,
+    #[cfg(feature = "lua")]
+    scripts: script::Scripts,
+    /// Itself, for the sessions that scripts need.
+    #[cfg_attr(not(feature = "lua"), expect(dead_code, reason = "only scripts need it"))]
+    me: Weak<Shared>,
 }
 
 /// Counts since the start or CONFIG RESETSTAT.
@@ -78,6 +88,12 @@ impl Shared {
         let mut clients: Vec<_> = self.clients.iter().map(|c| Arc::clone(c.value())).collect();
         clients.sort_unstable_by_key(|client| client.id);
         clients
+    }
+
+    /// A session on whose behalf a script runs the commands that need one. Nobody sees it.
+    #[cfg(feature = "lua")]
+    fn script_session(&self) -> Option<Session> {
+        self.me.upgrade().map(Session::hidden)
     }
 
     /// Forgets a session that is closed.
@@ -127,7 +143,7 @@ impl Engine {
     /// An empty engine that takes time and randomness from `env`. With a manual clock everything
     /// that depends on time follows it.
     pub fn with_env(env: Env) -> Self {
-        let shared = Shared {
+        let shared = Arc::new_cyclic(|me| Shared {
             keyspace: Keyspace::new(),
             config: Config::new(),
             started: env.now(),
@@ -136,8 +152,11 @@ impl Engine {
             clients: DashMap::new(),
             next_client: AtomicU64::new(1),
             stats: Stats::default(),
-        };
-        Self { shared: Arc::new(shared) }
+            #[cfg(feature = "lua")]
+            scripts: script::Scripts::default(),
+            me: Weak::clone(me),
+        });
+        Self { shared }
     }
 
     /// Opens a session.

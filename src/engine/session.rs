@@ -46,6 +46,17 @@ impl Session {
     pub(super) fn new(shared: Arc<Shared>, id: u64) -> Self {
         let client = Arc::new(Client::new(id, shared.env.now()));
         shared.clients.insert(id, Arc::clone(&client));
+        Self::of(shared, client)
+    }
+
+    /// A session that is not in the list of clients.
+    #[cfg(feature = "lua")]
+    pub(super) fn hidden(shared: Arc<Shared>) -> Self {
+        let client = Arc::new(Client::new(0, shared.env.now()));
+        Self::of(shared, client)
+    }
+
+    fn of(shared: Arc<Shared>, client: Arc<Client>) -> Self {
         Self {
             shared,
             client,
@@ -145,7 +156,7 @@ impl Session {
         }
         self.next_reply();
         match spec.run {
-            Run::Data(_) | Run::Plain(_) => {
+            Run::Data(_) | Run::Plain(_) | Run::Script(_) => {
                 let client = Some(&*self.client);
                 dispatch::run(&self.shared, spec, argv, self.db, self.protocol, client)
             }

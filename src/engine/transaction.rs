@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use super::dispatch::{self, Keys};
 use super::session::{CLOSED, NOT_IN_MULTI, runs_at_once};
-use super::{Calls, Replies, Session, ops};
+use super::{Calls, Replies, Session, ops, script};
 use crate::bytes::Bytes;
 use crate::commands::{Cx, Flags, Reply, Run, Spec};
 use crate::db::{Access, Scope, WatchFlag};
@@ -213,6 +213,7 @@ impl Session {
             let reply: Value = match spec.run {
                 Run::Data(handler) | Run::Plain(handler) => handler(&mut cx, argv),
                 Run::Session(op) | Run::Server(op) => ops::run(self, op, &mut cx, argv),
+                Run::Script(op) => script::run(&shared, spec, op, &mut cx, argv),
                 Run::Container => Err(spec.arity_error()),
             }
             .into();

@@ -13,6 +13,8 @@ mod generic;
 mod harness;
 mod hash;
 mod list;
+#[cfg(feature = "lua")]
+mod scripting;
 mod server;
 mod set;
 mod string;
