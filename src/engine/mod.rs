@@ -23,6 +23,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
 
 use dashmap::DashMap;
+use foldhash::fast::FixedState;
 
 pub use calls::{Calls, Replies};
 pub use session::Session;
@@ -61,7 +62,7 @@ pub(crate) struct Shared {
     /// Tells this engine from all others: 40 hexadecimal digits.
     pub(crate) run_id: String,
     /// The open sessions. Whoever walks them must put them in order first.
-    clients: DashMap<u64, Arc<Client>>,
+    clients: DashMap<u64, Arc<Client>, FixedState>,
     next_client: AtomicU64,
     stats: Stats,
     #[cfg(feature = "lua")]
@@ -149,7 +150,7 @@ impl Engine {
             started: env.now(),
             run_id: run_id(&env),
             env,
-            clients: DashMap::new(),
+            clients: DashMap::default(),
             next_client: AtomicU64::new(1),
             stats: Stats::default(),
             #[cfg(feature = "lua")]
