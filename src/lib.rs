@@ -39,7 +39,7 @@ pub mod bytes;
 #[cfg(feature = "cli")]
 pub mod cli;
 pub mod commands;
-pub mod db;
+pub(crate) mod db;
 pub mod engine;
 pub mod env;
 pub mod error;

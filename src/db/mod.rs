@@ -24,10 +24,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use parking_lot::{RwLock, RwLockReadGuard, RwLockWriteGuard};
 use smallvec::SmallVec;
 
-pub use object::{Kind, Object};
-pub use scan::DbStats;
-pub use view::{Db, Expire};
-pub use watch::WatchFlag;
+pub(crate) use object::{Kind, Object};
+pub(crate) use view::{Db, Expire};
+pub(crate) use watch::WatchFlag;
 
 use crate::types::Limits;
 use crate::types::dense::hash_key;
@@ -35,14 +34,14 @@ use table::Table;
 use watch::Watchers;
 
 /// How many databases SELECT can choose from, as a Redis server by default.
-pub const DATABASES: usize = 16;
+pub(crate) const DATABASES: usize = 16;
 
 /// How many shards a keyspace has: enough that the threads of a large machine seldom meet.
 const SHARDS: usize = 32;
 
 /// All keys of one engine.
 #[derive(Debug)]
-pub struct Keyspace {
+pub(crate) struct Keyspace {
     shards: Box<[RwLock<Shard>]>,
     limits: RwLock<Limits>,
     /// Keys that have been removed because their deadline had passed.
@@ -80,7 +79,7 @@ fn locate(key: &[u8]) -> (u32, u64) {
 
 /// What a command may do with a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Access {
+pub(crate) enum Access {
     /// Reads only: the lock is shared.
     Read,
     /// Changes: the lock is exclusive.
@@ -89,7 +88,7 @@ pub enum Access {
 
 /// Which shards to lock.
 #[derive(Debug)]
-pub enum Scope<'a> {
+pub(crate) enum Scope<'a> {
     /// None: the command touches no key.
     Nothing,
     /// Those of these keys.
@@ -115,7 +114,7 @@ impl Default for Keyspace {
 
 impl Keyspace {
     /// An empty keyspace.
-    pub fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self {
             shards: (0..SHARDS).map(|_| RwLock::default()).collect(),
             limits: RwLock::new(Limits::default()),
@@ -124,17 +123,17 @@ impl Keyspace {
     }
 
     /// The thresholds between packed and large collections.
-    pub fn limits(&self) -> Limits {
+    pub(crate) fn limits(&self) -> Limits {
         *self.limits.read()
     }
 
     /// Changes the thresholds; existing collections keep their form, as in Redis.
-    pub fn set_limits(&self, limits: Limits) {
+    pub(crate) fn set_limits(&self, limits: Limits) {
         *self.limits.write() = limits;
     }
 
     /// Locks what `scope` names and gives a view of database `index` at time `now_ms`.
-    pub fn lock(&self, scope: &Scope<'_>, index: usize, now_ms: i64) -> Db<'_> {
+    pub(crate) fn lock(&self, scope: &Scope<'_>, index: usize, now_ms: i64) -> Db<'_> {
         let mut guards = Guards::new();
         match scope {
             Scope::Nothing => {}
@@ -166,13 +165,19 @@ impl Keyspace {
     }
 
     /// Removes up to `most` keys whose deadline has passed, of all databases; says how many.
-    pub fn expire(&self, now_ms: i64, most: usize) -> usize {
+    pub(crate) fn expire(&self, now_ms: i64, most: usize) -> usize {
         let mut removed = 0;
         let is_due = |shard: u32| {
             let shard = self.shards[shard as usize].read();
             shard.dbs.iter().any(|table| table.due(now_ms).is_some())
         };
-        for shard in (0..SHARDS as u32).filter(|shard| is_due(*shard)) {
+        for shard in 0..SHARDS as u32 {
+            if removed >= most {
+                break;
+            }
+            if !is_due(shard) {
+                continue;
+            }
             let mut guards = Guards::new();
             guards.push((shard, self.guard(shard, Access::Write)));
             let mut db = Db::new(self, guards, 0, now_ms);
@@ -185,31 +190,72 @@ impl Keyspace {
     }
 
     /// The earliest deadline of any key, in milliseconds since the epoch.
-    pub fn next_deadline(&self) -> Option<i64> {
+    pub(crate) fn next_deadline(&self) -> Option<i64> {
         let earliest =
             |shard: &RwLock<Shard>| shard.read().dbs.iter().filter_map(Table::next_deadline).min();
         self.shards.iter().filter_map(earliest).min()
     }
 
     /// Keys under WATCH at present.
-    pub fn watched_keys(&self) -> usize {
+    #[cfg(test)]
+    pub(crate) fn watched_keys(&self) -> usize {
         self.shards.iter().map(|s| s.read().watchers.len()).sum()
     }
 
     /// How many keys have been removed because their deadline had passed.
-    pub fn expired(&self) -> u64 {
+    pub(crate) fn expired(&self) -> u64 {
         self.expired.load(Ordering::Relaxed)
     }
 
     /// Makes [`expired`](Self::expired) count from zero again.
-    pub fn reset_stats(&self) {
+    pub(crate) fn reset_stats(&self) {
         self.expired.store(0, Ordering::Relaxed);
     }
 
     #[doc(hidden)]
-    pub fn check_invariants(&self) {
+    pub(crate) fn check_invariants(&self) {
         for shard in &self.shards {
             shard.read().dbs.iter().for_each(Table::check_invariants);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc::channel;
+    use std::time::Duration;
+
+    use super::*;
+    use crate::types::Str;
+
+    /// A key that lies in this shard.
+    fn key_of(shard: usize) -> Vec<u8> {
+        let mut names = (0_u32..).map(|n| n.to_string().into_bytes());
+        names.find(|name| locate(name).0 as usize == shard).unwrap()
+    }
+
+    fn write(keyspace: &Keyspace, key: &[u8]) {
+        let scope = [(key, Access::Write)];
+        let mut db = keyspace.lock(&Scope::Keys(&scope), 0, 0);
+        db.set(key, Object::Str(Str::new(b"x")), Expire::At(1));
+    }
+
+    #[test]
+    fn expiry_waits_for_no_shard_once_it_has_removed_enough() {
+        let keyspace = Keyspace::new();
+        let (first, last) = (key_of(0), key_of(SHARDS - 1));
+        write(&keyspace, &first);
+        write(&keyspace, &last);
+        std::thread::scope(|scope| {
+            let locked = [(&*last, Access::Write)];
+            let held = keyspace.lock(&Scope::Keys(&locked), 0, 0);
+            let (done, waited) = channel();
+            let keyspace = &keyspace;
+            scope.spawn(move || done.send(keyspace.expire(2, 1)));
+            let removed = waited.recv_timeout(Duration::from_secs(10));
+            drop(held);
+            assert_eq!(removed, Ok(1));
+        });
+        assert_eq!(keyspace.expire(2, 9), 1);
     }
 }

@@ -151,6 +151,7 @@ impl<'k> Db<'k> {
 
     /// The key's deadline in milliseconds since the epoch. `None`: no such key; `Some(None)`: no
     /// deadline.
+    #[expect(clippy::option_option, reason = "no key, a key without a deadline, a deadline")]
     pub fn deadline(&self, key: &[u8]) -> Option<Option<i64>> {
         self.find(key).map(|(table, at)| table.deadline(at))
     }

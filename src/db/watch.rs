@@ -74,6 +74,7 @@ impl Watchers {
         }
     }
 
+    #[cfg(test)]
     pub(super) fn len(&self) -> usize {
         self.0.len()
     }

@@ -253,8 +253,10 @@ mod tests {
         session.call(&[b"SELECT", b"1"]);
         session.call(&[b"WATCH", b"a"]);
         assert_eq!(session.watches.keys.len(), 3);
+        assert_eq!(session.shared.keyspace.watched_keys(), 3);
         session.call(&[b"UNWATCH"]);
         assert!(session.watches.keys.is_empty());
+        assert_eq!(session.shared.keyspace.watched_keys(), 0);
     }
 
     #[test]
