@@ -298,6 +298,58 @@ fn a_client_that_never_reads_costs_a_bounded_amount_and_nobody_else_any_time() {
 }
 
 #[test]
+fn a_reply_beyond_the_limit_ends_its_connection_unwritten() {
+    let running = Running::with(Limits { max_buffered: 1_000_000, ..Limits::default() });
+    let mut wire = running.connect();
+    assert_eq!(wire.call(&["SET", "k", &"x".repeat(400_000)]).value, Value::OK);
+    assert_eq!(wire.call(&["MGET", "k", "k"]).bytes.len(), 800_026);
+    // Not a byte of it is written, as would be if it were counted afterwards.
+    assert_eq!(until_closed(running.connect(), b"MGET k k k\r\n"), b"");
+    // A transaction's replies are one.
+    let replies = until_closed(running.connect(), b"MULTI\r\nGET k\r\nMGET k k\r\nEXEC\r\n");
+    assert!(b"+OK\r\n+QUEUED\r\n+QUEUED\r\n".starts_with(&replies), "{}", replies.len());
+    assert_eq!(wire.call(&["EXISTS", "k"]).value, Value::Int(1));
+    eventually("nothing is buffered", || running.server().buffered() == 0);
+}
+
+#[test]
+fn queued_commands_and_watched_keys_count_against_the_limit() {
+    let running = Running::with(Limits { max_buffered: 1_000_000, ..Limits::default() });
+    let mut wire = running.connect();
+    wire.call(&["MULTI"]);
+    let value = "x".repeat(10_000);
+    for _ in 0..50 {
+        assert_eq!(wire.call(&["SET", "k", &value]).value, Value::simple("QUEUED"));
+    }
+    eventually("the queue is counted", || running.server().buffered() > 500_000);
+    assert!(matches!(wire.call(&["EXEC"]).value, Value::Array(_)));
+    eventually("nothing is buffered", || running.server().buffered() == 0);
+
+    // Until it is too much, and that client is gone.
+    let mut queueing = running.connect();
+    queueing.call(&["MULTI"]);
+    assert!((0..200).any(|_| queueing.try_call(&["SET", "queued", &value]).is_err()));
+    let mut watching = running.connect();
+    let mut keys = (0..200).map(|n| format!("{n}{value}"));
+    assert!(keys.any(|key| watching.try_call(&["WATCH", &key]).is_err()));
+    eventually("nothing is buffered", || running.server().buffered() == 0);
+    assert_eq!(wire.call(&["EXISTS", "queued"]).value, Value::Int(0));
+}
+
+#[test]
+fn arguments_of_an_incomplete_request_count_against_the_limit() {
+    let running = Running::with(Limits { max_buffered: 1_000_000, ..Limits::default() });
+    let mut wire = running.connect();
+    wire.send(b"*1000000\r\n");
+    wire.send(&b"$0\r\n\r\n".repeat(30_000));
+    // 6 bytes of each as sent, and 16 for where it is.
+    eventually("they are counted", || running.server().buffered() > 30_000 * 22);
+    wire.send(&b"$0\r\n\r\n".repeat(20_000));
+    assert!(wire.ends());
+    eventually("nothing is buffered", || running.server().buffered() == 0);
+}
+
+#[test]
 fn a_silent_client_is_dropped_if_asked_for() {
     let idle = Some(Duration::from_millis(50));
     let running = Running::with(Limits { idle, ..Limits::default() });

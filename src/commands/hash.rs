@@ -391,5 +391,9 @@ fn random_fields<'h>(cx: &Cx<'_>, hash: &'h Hash, count: i64) -> Result<Vec<Pair
         picks.sort_unstable();
     }
     let field = |pos: usize| if packed { laid_out.get(pos).copied() } else { hash.nth(pos) };
-    Ok(picks.into_iter().filter_map(field).collect())
+    let fields: Vec<_> = picks.into_iter().filter_map(field).collect();
+    if count < 0 {
+        pick::fit(fields.iter().map(|(field, value)| field.len() + value.len()))?;
+    }
+    Ok(fields)
 }

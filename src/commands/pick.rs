@@ -15,6 +15,9 @@ use crate::error::WireError;
 /// it; a reply is built whole here, so that an absurd count must be refused.
 const MOST: usize = 1 << 24;
 
+/// The most bytes of members picked with repetition: as many as one string may have.
+const MOST_BYTES: usize = 512 << 20;
+
 /// `count` positions below `len`, each drawn anew. None at all when `len` is 0. O(count).
 pub(crate) fn repeated(env: &Env, count: u64, len: usize) -> Result<Vec<usize>, WireError> {
     match usize::try_from(count) {
@@ -22,6 +25,13 @@ pub(crate) fn repeated(env: &Env, count: u64, len: usize) -> Result<Vec<usize>, 
         Ok(count) if count <= MOST => Ok((0..count).map(|_| one(env, len)).collect()),
         _ => Err(WireError::OUT_OF_RANGE),
     }
+}
+
+/// Refuses members picked with repetition, by their lengths, that are too much for one reply.
+pub(crate) fn fit(lengths: impl IntoIterator<Item = usize>) -> Result<(), WireError> {
+    let take = |left: usize, len| left.checked_sub(len);
+    let left = lengths.into_iter().try_fold(MOST_BYTES, take);
+    left.map(drop).ok_or(WireError::OUT_OF_RANGE)
 }
 
 /// `count` distinct positions below `len`, in random order; all of them when `count` is larger.
@@ -82,5 +92,8 @@ mod tests {
         assert!(repeated(&env(), u64::MAX, 3).is_err());
         assert_eq!(repeated(&env(), u64::MAX, 0), Ok(vec![]));
         assert_eq!(repeated(&env(), 4, 1), Ok(vec![0; 4]));
+        assert_eq!(fit([1 << 28, 1 << 28]), Ok(()));
+        assert!(fit([1 << 28, 1 << 28, 1]).is_err());
+        assert!(fit([usize::MAX, usize::MAX]).is_err());
     }
 }

@@ -363,7 +363,11 @@ fn srandmember(cx: &mut Cx<'_>, argv: &[&[u8]]) -> Reply {
     } else {
         pick::distinct(cx.env, count as usize, set.len())
     };
-    Ok(Value::bulks(picks.into_iter().filter_map(|pos| set.nth(pos))))
+    let members = || picks.iter().filter_map(|pos| set.nth(*pos));
+    if count < 0 {
+        pick::fit(members().map(|member| member.len()))?;
+    }
+    Ok(Value::bulks(members()))
 }
 
 fn srem(cx: &mut Cx<'_>, argv: &[&[u8]]) -> Reply {

@@ -19,6 +19,8 @@ use crate::resp::{Protocol, ReplyDecoder, Value, encode};
 #[derive(Debug, Default)]
 pub(super) struct Queue {
     commands: Vec<Queued>,
+    /// Of memory that the commands hold.
+    bytes: usize,
     aborted: bool,
 }
 
@@ -32,14 +34,15 @@ impl Queue {
     pub(super) fn push(&mut self, spec: &'static Spec, argv: &[&[u8]]) {
         // Once aborted it only waits for its end; keeping more would be a waste.
         if !self.aborted {
-            let argv = argv.iter().map(|arg| Bytes::copy_from(arg)).collect();
+            let argv: Vec<Bytes> = argv.iter().map(|arg| Bytes::copy_from(arg)).collect();
+            let words: usize = argv.iter().map(|arg| size_of::<Bytes>() + arg.heap_size()).sum();
+            self.bytes += size_of::<Queued>() + words;
             self.commands.push(Queued { spec, argv });
         }
     }
 
     pub(super) fn abort(&mut self) {
-        self.aborted = true;
-        self.commands.clear();
+        *self = Self { aborted: true, ..Self::default() };
     }
 
     /// Commands queued so far.
@@ -53,6 +56,8 @@ impl Queue {
 pub(super) struct Watches {
     flag: WatchFlag,
     keys: Vec<(usize, Bytes)>,
+    /// Of memory that the keys hold, here and beside the keyspace.
+    bytes: usize,
 }
 
 impl Watches {
@@ -118,11 +123,19 @@ impl Session {
             let mut cx = dispatch::context(&self.shared, &scope, self.db, self.protocol);
             for key in keys {
                 if cx.db.watch(key, &self.watches.flag) {
-                    self.watches.keys.push((self.db, Bytes::copy_from(key)));
+                    let key = Bytes::copy_from(key);
+                    self.watches.bytes += 2 * (size_of::<(usize, Bytes)>() + key.heap_size());
+                    self.watches.keys.push((self.db, key));
                 }
             }
         }
         Ok(Value::OK)
+    }
+
+    /// Bytes of memory that it holds for its client between two commands: those queued in a
+    /// transaction, and the keys watched. O(1).
+    pub fn held(&self) -> usize {
+        self.watches.bytes + self.queue.as_ref().map_or(0, |queue| queue.bytes)
     }
 
     /// Watches keys of the selected database, as `WATCH` does.
@@ -257,6 +270,27 @@ mod tests {
         session.call(&[b"UNWATCH"]);
         assert!(session.watches.keys.is_empty());
         assert_eq!(session.shared.keyspace.watched_keys(), 0);
+    }
+
+    #[test]
+    fn queue_and_watches_are_held_until_they_end() {
+        let mut session = Engine::new().session();
+        let long = [b'x'; 1_000];
+        assert_eq!(session.held(), 0);
+        session.call(&[b"WATCH", b"k", &long, b"k"]);
+        assert!((2_000..2_200).contains(&session.held()), "{}", session.held());
+        session.call(&[b"UNWATCH"]);
+        assert_eq!(session.held(), 0);
+        for end in ["EXEC", "DISCARD", "NOSUCH"] {
+            session.call(&[b"MULTI"]);
+            for n in 1..100 {
+                session.call(&[b"SET", b"k", &long]);
+                assert!(session.held() > n * 1_000 && session.held() < n * 1_200);
+            }
+            session.call(&[end.as_bytes()]);
+            assert_eq!(session.held(), 0, "{end}");
+            session.call(&[b"DISCARD"]);
+        }
     }
 
     #[test]

@@ -51,6 +51,53 @@ pub fn encode(value: &Value, protocol: Protocol, out: &mut Vec<u8>) {
     }
 }
 
+/// How many bytes [`encode`] appends for `value`, without doing so; for a double, the most it can
+/// be. O(parts of the value).
+///
+/// ```
+/// use stockroom::resp::{Protocol, Value, encoded_len};
+/// assert_eq!(encoded_len(&Value::bulks(["a", "bc"]), Protocol::Resp2), 19);
+/// ```
+pub fn encoded_len(value: &Value, protocol: Protocol) -> usize {
+    let resp3 = protocol == Protocol::Resp3;
+    let all = |items: &[Value]| items.iter().map(|item| encoded_len(item, protocol)).sum::<usize>();
+    match value {
+        Value::Nil | Value::NilArray if resp3 => 3,
+        Value::Nil | Value::NilArray => 5,
+        Value::Simple(text) => 3 + text.len(),
+        Value::Error(error) => 3 + error.as_bytes().len(),
+        Value::Bulk(bytes) => bulk_len(bytes.len()),
+        Value::Int(n) => header_len(*n),
+        Value::Double(_) if resp3 => 3 + LONGEST_DOUBLE,
+        Value::Double(_) => bulk_len(LONGEST_DOUBLE),
+        Value::Bool(_) => 4,
+        Value::Array(items) | Value::Set(items) | Value::Push(items) => {
+            header_len(items.len() as i64) + all(items)
+        }
+        Value::Map(pairs) => {
+            let count = if resp3 { pairs.len() } else { pairs.len() * 2 };
+            let pair =
+                |(k, v): &(Value, Value)| encoded_len(k, protocol) + encoded_len(v, protocol);
+            header_len(count as i64) + pairs.iter().map(pair).sum::<usize>()
+        }
+        Value::Verbatim(_, text) if resp3 => bulk_len(text.len() + 4),
+        Value::BigNumber(digits) if resp3 => 3 + digits.len(),
+        Value::Verbatim(_, text) | Value::BigNumber(text) => bulk_len(text.len()),
+    }
+}
+
+/// `-1.7976931348623157e+308`.
+const LONGEST_DOUBLE: usize = 24;
+
+fn header_len(n: i64) -> usize {
+    let digits = n.unsigned_abs().checked_ilog10().map_or(1, |log| log as usize + 1);
+    3 + usize::from(n < 0) + digits
+}
+
+fn bulk_len(len: usize) -> usize {
+    header_len(len as i64) + len + 2
+}
+
 /// Appends a request as every server reads it: an array of bulk strings.
 ///
 /// ```

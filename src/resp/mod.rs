@@ -21,7 +21,7 @@ mod reply;
 mod request;
 mod value;
 
-pub use encode::{encode, encode_request};
+pub use encode::{encode, encode_request, encoded_len};
 pub use reply::{ReplyDecoder, ReplyError, ReplyLimits};
 pub use request::{Request, RequestDecoder, RequestError, RequestLimits};
 pub use value::{Protocol, Value};

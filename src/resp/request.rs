@@ -206,10 +206,13 @@ impl RequestDecoder {
         self.buf.extend_from_slice(bytes);
     }
 
-    /// Bytes that were fed and belong to no request handed out yet.
+    /// Bytes of memory that belong to no request handed out yet: what was fed, and where the
+    /// arguments in it begin and end.
     pub fn pending(&self) -> usize {
-        let begin = if matches!(self.state, State::Start) { self.at } else { self.start };
-        self.buf.len() - begin
+        if matches!(self.state, State::Start) {
+            return self.buf.len() - self.at;
+        }
+        self.buf.len() - self.start + size_of_val(&self.args[..])
     }
 
     /// The next complete request, or `None` until more bytes are fed.

@@ -15,7 +15,7 @@ use tokio::sync::watch;
 
 use super::{Limits, Shared};
 use crate::engine::Session;
-use crate::resp::{RequestDecoder, Value, encode};
+use crate::resp::{RequestDecoder, Value, encode, encoded_len};
 
 /// Bytes read at a time.
 const CHUNK: usize = 16 * 1024;
@@ -136,7 +136,11 @@ impl Connection {
                         return true;
                     }
                     let reply = self.session.call(&argv);
-                    push(&self.session, &reply, &mut self.out);
+                    drop(argv);
+                    if !self.push(&reply) {
+                        self.phase = Phase::Cut;
+                        return true;
+                    }
                     if self.session.is_closing() {
                         self.phase = Phase::Closing;
                     }
@@ -144,7 +148,7 @@ impl Connection {
                 Ok(None) => return true,
                 Err(error) => match error.to_wire() {
                     Some(wire) => {
-                        push(&self.session, &Value::Error(wire), &mut self.out);
+                        self.push(&Value::Error(wire));
                         self.phase = Phase::Refusing;
                     }
                     None => self.phase = Phase::Cut,
@@ -237,10 +241,31 @@ impl Connection {
         self.out.len() - self.sent
     }
 
+    /// Appends a reply, unless the client does not want it. False, and nothing appended, if it is a
+    /// long one that would be too much.
+    fn push(&mut self, reply: &Value) -> bool {
+        if self.session.is_silent() {
+            return true;
+        }
+        let protocol = self.session.protocol();
+        let len = encoded_len(reply, protocol);
+        if len > BATCH && self.share.sum_with(self.buffered() + len) > self.limits.max_buffered {
+            return false;
+        }
+        self.out.reserve(len);
+        encode(reply, protocol, &mut self.out);
+        true
+    }
+
+    /// Bytes that are held for this client.
+    fn buffered(&self) -> usize {
+        self.decoder.pending() + self.waiting() + self.session.held()
+    }
+
     /// Brings this connection's part of what all have buffered up to date, and ends it if that is
     /// too much.
     fn count(&mut self) {
-        let now = self.decoder.pending() + self.waiting();
+        let now = self.buffered();
         if self.share.set_buffered(now) > self.limits.max_buffered {
             self.phase = Phase::Cut;
         }
@@ -264,6 +289,12 @@ impl Connection {
 }
 
 impl Share {
+    /// How much all connections have buffered if this one has `now`.
+    fn sum_with(&self, now: usize) -> usize {
+        let all = self.shared.buffered.load(Ordering::Relaxed);
+        all.saturating_sub(self.buffered).saturating_add(now)
+    }
+
     /// Says how much this connection has buffered. Gives how much all have, or 0 if it is no more
     /// than before.
     fn set_buffered(&mut self, now: usize) -> usize {
@@ -281,13 +312,6 @@ impl Drop for Share {
     fn drop(&mut self) {
         self.shared.buffered.fetch_sub(self.buffered, Ordering::Relaxed);
         self.shared.clients.fetch_sub(1, Ordering::Relaxed);
-    }
-}
-
-/// Appends a reply to `out`, unless the client does not want it.
-fn push(session: &Session, reply: &Value, out: &mut Vec<u8>) {
-    if !session.is_silent() {
-        encode(reply, session.protocol(), out);
     }
 }
 

@@ -55,16 +55,25 @@ const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 const BACKLOG: u32 = 511;
 
 /// What a server allows its clients. The default is that of Redis 7.0 where Redis has a limit.
+///
+/// What the engine builds to answer a request is in these numbers only when it is to be written.
+/// Picks with repetition (`SRANDMEMBER` and its kin with a negative count) are bounded by the
+/// engine. `MGET k k k …` copies up to 511 bytes of a value each time it is named, and shares a
+/// longer one. A transaction that reads a long list a thousand times builds it a thousand times, as
+/// it does on Redis. Who serves strangers lowers [`RequestLimits::max_request`] and
+/// [`RequestLimits::max_args`].
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
     /// Connections at the same time (`maxclients`).
     pub max_clients: usize,
     /// What a request may be.
     pub request: RequestLimits,
-    /// Bytes of replies that may wait for one client before it is no longer read from.
+    /// Bytes of replies that may wait for one client before it is no longer read from. A single
+    /// reply may be longer.
     pub max_output: usize,
-    /// Bytes of incomplete requests and waiting replies of all clients together. A client that
-    /// would exceed it is disconnected.
+    /// Bytes of incomplete requests, queued transactions, watched keys and waiting replies of all
+    /// clients together. A client that would exceed it is disconnected, before the reply that is
+    /// too long is written.
     pub max_buffered: usize,
     /// How long a client may be silent (`timeout`); `None` for ever.
     pub idle: Option<Duration>,
@@ -109,7 +118,8 @@ impl Server {
         self.shared.clients.load(Ordering::Relaxed)
     }
 
-    /// Bytes of incomplete requests and waiting replies that it holds for all clients together.
+    /// Bytes of incomplete requests, queued transactions, watched keys and waiting replies that it
+    /// holds for all clients together.
     pub fn buffered(&self) -> usize {
         self.shared.buffered.load(Ordering::Relaxed)
     }

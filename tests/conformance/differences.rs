@@ -416,6 +416,25 @@ fn more_than_2_to_the_24_repetitions_are_refused() {
 }
 
 #[test]
+fn repetitions_of_more_than_512_mib_are_refused() {
+    // A real server would answer them all.
+    let mut session = Engine::new().session();
+    let long = "x".repeat(1 << 20);
+    for line in ["SADD s", "HSET h f", "ZADD z 1"] {
+        let line = format!("{line} {long}");
+        let words: Vec<&[u8]> = line.split(' ').map(str::as_bytes).collect();
+        assert_eq!(session.call(&words), Value::Int(1));
+    }
+    for line in ["SRANDMEMBER s -513", "HRANDFIELD h -513 WITHVALUES", "ZRANDMEMBER z -513"] {
+        let reply = call(&mut session, line);
+        let Value::Error(error) = reply else { panic!("{line} answers") };
+        assert_eq!(error.as_bytes(), b"ERR value is out of range");
+    }
+    let Value::Array(five) = call(&mut session, "SRANDMEMBER s -5") else { panic!("no array") };
+    assert_eq!(five, vec![Value::bulk(&long); 5]);
+}
+
+#[test]
 fn subnormal_hexadecimal_numbers_are_rounded_once() {
     // What a real server reads depends on its C library: glibc 2.36 says 1.7230609709583e-310.
     let mut session = Engine::new().session();

@@ -158,6 +158,9 @@ fn zrandmember(cx: &mut Cx<'_>, argv: &[&[u8]]) -> Reply {
         pick::distinct(cx.env, count as usize, len)
     };
     let picked: Vec<_> = ranks.into_iter().filter_map(|rank| zset.nth(rank)).collect();
+    if count < 0 {
+        pick::fit(picked.iter().map(|(member, _)| member.len()))?;
+    }
     Ok(super::elements(cx, picked.into_iter(), with_scores))
 }
 

@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 
-use super::super::{Protocol, encode};
+use super::super::{Protocol, encode, encoded_len};
 use super::*;
 
 type Decoded = (Vec<Value>, Option<ReplyError>);
@@ -174,7 +174,37 @@ fn nearly_resp() -> impl Strategy<Value = Vec<u8>> {
     prop::collection::vec(piece, 0..8).prop_map(|pieces| pieces.concat())
 }
 
+/// Whether `value` holds a double, whose length is only bounded.
+fn has_double(value: &Value) -> bool {
+    match value {
+        Value::Double(_) => true,
+        Value::Array(items) | Value::Set(items) | Value::Push(items) => {
+            items.iter().any(has_double)
+        }
+        Value::Map(pairs) => pairs.iter().any(|(k, v)| has_double(k) || has_double(v)),
+        _ => false,
+    }
+}
+
+#[test]
+fn longest_double_is_as_long_as_it_is_taken_for() {
+    for protocol in [Protocol::Resp2, Protocol::Resp3] {
+        for n in [-f64::MAX, -f64::MIN_POSITIVE * 1.234_567_890_123_456_7] {
+            let longest = Value::Double(n);
+            assert_eq!(encoded_len(&longest, protocol), encoded(&longest, protocol).len(), "{n}");
+        }
+    }
+}
+
 proptest! {
+    #[test]
+    fn length_is_known_before_encoding(value in value()) {
+        for protocol in [Protocol::Resp2, Protocol::Resp3] {
+            let (said, is) = (encoded_len(&value, protocol), encoded(&value, protocol).len());
+            prop_assert!(said == is || (said > is && has_double(&value)), "{said} {is}");
+        }
+    }
+
     #[test]
     fn resp3_replies_round_trip_however_split(value in value(), size in 1_usize..20) {
         let bytes = encoded(&value, Protocol::Resp3);

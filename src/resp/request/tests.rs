@@ -139,6 +139,20 @@ fn claimed_lengths_allocate_nothing() {
 }
 
 #[test]
+fn arguments_read_so_far_count_as_pending() {
+    let mut decoder = RequestDecoder::default();
+    decoder.feed(b"*2000\r\n");
+    for n in 1..2000 {
+        decoder.feed(b"$0\r\n\r\n");
+        assert!(decoder.next_request().unwrap().is_none());
+        assert_eq!(decoder.pending(), 7 + n * (6 + size_of::<(usize, usize)>()));
+    }
+    decoder.feed(b"$0\r\n\r\n");
+    assert_eq!(decoder.next_request().unwrap().unwrap().len(), 2000);
+    assert_eq!(decoder.pending(), 0);
+}
+
+#[test]
 fn an_idle_decoder_gives_back_what_a_large_request_took() {
     let mut decoder = RequestDecoder::default();
     decoder.feed(b"*1\r\n$1000000\r\n");
