@@ -73,12 +73,13 @@ fn name(n: usize) -> Vec<u8> {
     name.split('|').next().unwrap_or(name).as_bytes().to_vec()
 }
 
-/// The lines of a list that are neither transactions nor bound to a connection.
+/// The lines of a list that are neither transactions nor bound to a connection, and have a length
+/// that their commands accept: those that a transaction takes.
 pub(crate) fn plain_lines(list: &[Step]) -> impl Iterator<Item = &Vec<Vec<u8>>> {
     list.iter().filter_map(|step| match step {
         Step::Call { line, .. } => {
             let spec = commands::lookup(&line[0])?;
-            matches!(spec.run, Run::Data(_)).then_some(line)
+            (matches!(spec.run, Run::Data(_)) && spec.accepts(line.len())).then_some(line)
         }
         Step::Wait { .. } => None,
     })
