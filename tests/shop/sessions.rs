@@ -1,7 +1,7 @@
 //! Sessions: touch, check, logout, the cleaner and its races.
 
 use std::collections::BTreeSet;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use stockroom::backend::{Backend, Memory, Wait, cmd};
@@ -217,31 +217,36 @@ fn cleaner_that_is_always_disturbed_says_so_and_harms_nothing() {
 each_backend! {
     fn cleaner_among_eight_touching_threads_tears_no_session(backend, _clock) {
         let sessions = Sessions::new(backend.clone(), Keys::new()).with_limit(20);
-        let done = AtomicBool::new(false);
+        let (done, removed) = (AtomicBool::new(false), AtomicU64::new(0));
         std::thread::scope(|scope| {
-            for thread in 0..8_u8 {
+            let touch = |thread: u8| {
                 let sessions = &sessions;
                 scope.spawn(move || {
                     for n in 0..200_u8 {
                         let token = [thread, n % 40];
                         sessions.touch(&token, b"user", Some(&[n])).wait().unwrap();
                     }
-                });
-            }
-            let cleaner = scope.spawn(|| {
-                while !done.load(Ordering::SeqCst) {
-                    sessions.clean_step().wait().unwrap();
-                    assert_whole(backend);
-                }
-            });
+                })
+            };
+            let touching: Vec<_> = (0..8).map(touch).collect();
             scope.spawn(|| {
-                for n in 0..200_u8 {
-                    sessions.logout(&[n % 8, n % 40]).wait().unwrap();
+                loop {
+                    let last = done.load(Ordering::SeqCst);
+                    let step = sessions.clean_step().wait().unwrap();
+                    removed.fetch_add(step.removed, Ordering::SeqCst);
+                    assert_whole(backend);
+                    if last {
+                        break;
+                    }
                 }
-                done.store(true, Ordering::SeqCst);
             });
-            cleaner.join().unwrap();
+            for n in 0..200_u8 {
+                sessions.logout(&[n % 8, n % 40]).wait().unwrap();
+            }
+            touching.into_iter().for_each(|thread| thread.join().unwrap());
+            done.store(true, Ordering::SeqCst);
         });
+        assert!(removed.load(Ordering::SeqCst) > 0, "the cleaner found nothing to do");
         while sessions.clean_step().wait().unwrap().more {}
         let tokens = assert_whole(backend);
         assert!(tokens.len() <= 20);
