@@ -272,7 +272,7 @@ mod real {
 
     use stockroom::Stopwatch;
     use stockroom::backend::{Redis, RedisConfig};
-    use support::{RealRedis, Wire, real_redis};
+    use support::{RealRedis, Wire, real_redis, started_redis};
 
     use super::*;
 
@@ -421,7 +421,7 @@ mod real {
 
     #[test]
     fn nothing_is_sent_once_the_server_has_gone_down() {
-        let Ok(server) = RealRedis::start(&[]) else { return };
+        let Some(server) = started_redis(&[]) else { return };
         let url = format!("redis://{}", server.addr());
         let backend = Redis::lazy(&url, RedisConfig::default()).unwrap();
         backend.run(cmd::set(b"k", b"1")).wait().unwrap();
@@ -445,7 +445,7 @@ mod real {
         let dir = tempfile::tempdir().unwrap();
         let socket = dir.path().join("redis.sock");
         let socket = socket.to_str().unwrap();
-        let Ok(_server) = RealRedis::start(&["--unixsocket", socket]) else { return };
+        let Some(_server) = started_redis(&["--unixsocket", socket]) else { return };
         let backend = Redis::connect(&format!("unix://{socket}?db=3")).wait().unwrap();
         backend.run(cmd::set(b"k", b"1")).wait().unwrap();
         let mut session = backend.session().wait().unwrap();

@@ -8,8 +8,11 @@ use stockroom::resp::Value;
 use stockroom::{Stopwatch, Timestamp, WireError};
 
 use crate::support::{
-    Argv, Pair, RealRedis, argv, compare, find_redis_server, real_redis, side_by_side,
+    Argv, Pair, RealRedis, argv, compare, nothing_may_be_skipped, real_redis, side_by_side, skip,
+    started_redis,
 };
+
+const START: Timestamp = Timestamp::from_secs(1_700_000_000);
 
 fn ints(numbers: &[i64]) -> Value {
     Value::Array(numbers.iter().copied().map(Value::Int).collect())
@@ -61,7 +64,7 @@ fn an_unexpected_reply_is_reported_with_all_commands() {
 
 #[test]
 fn a_difference_is_reported_with_both_replies() {
-    if find_redis_server().is_none() {
+    if real_redis(START).is_none() {
         return;
     }
     let report = failure(|c| {
@@ -98,24 +101,27 @@ fn the_clock_of_real_redis_stands_until_it_is_moved() {
 
 #[test]
 fn a_lent_server_is_empty_and_its_own() {
-    let start = Timestamp::from_secs(1_700_000_000);
-    let Some(lent) = real_redis(start) else { return };
+    let Some(lent) = real_redis(START) else { return };
     lent.connect().call(&["SET", "k", "v"]);
-    let other = RealRedis::take(start).expect("a second server");
+    let other = RealRedis::take(START).expect("a second server");
     assert_ne!(other.addr(), lent.addr());
     drop((lent, other));
     for _ in 0..2 {
-        let again = RealRedis::take(start).expect("a server");
+        let again = RealRedis::take(START).expect("a server");
         assert_eq!(again.connect().call(&["DBSIZE"]).value, Value::Int(0));
     }
 }
 
 #[test]
+fn what_is_skipped_is_said_once_or_fails() {
+    let skipped = || catch_unwind(|| skip("nothing: this is a test of the harness")).ok();
+    let expected = if nothing_may_be_skipped() { [None, None] } else { [Some(true), Some(false)] };
+    assert_eq!([skipped(), skipped()], expected);
+}
+
+#[test]
 fn a_server_dies_with_its_test() {
-    if find_redis_server().is_none() {
-        return;
-    }
-    let own = RealRedis::start(&["--maxmemory", "100mb"]).expect("a server");
+    let Some(own) = started_redis(&["--maxmemory", "100mb"]) else { return };
     let addr = own.addr();
     assert_eq!(own.connect().call(&["PING"]).value, Value::simple("PONG"));
     drop(own);

@@ -122,7 +122,10 @@ macro_rules! each_backend {
             body(&memory, &$crate::bed::Clock::new(env, None));
             memory.engine().check_invariants();
             #[cfg(feature = "redis")]
-            if let Some(server) = $crate::support::real_redis($crate::bed::START) {
+            if let Some(server) = $crate::support::real_redis($crate::bed::START)
+                // Times to live follow the clock that the body moves.
+                && server.set_clock($crate::bed::START)
+            {
                 let (redis, env) = $crate::bed::redis(&server);
                 body(&redis, &$crate::bed::Clock::new(env, Some(&server)));
             }

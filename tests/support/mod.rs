@@ -3,6 +3,7 @@
 //!
 //! * [`side_by_side`], [`in_both_protocols`] and [`Pair`]: write the body once, compare replies.
 //! * [`RealRedis`]: a redis-server of one's own, gone when the test is.
+//! * [`skip`]: saying what was not tested.
 //! * [`Wire`]: a client that shows the bytes of replies.
 //! * [`compare`]: how equal two replies are.
 //!
@@ -15,10 +16,12 @@ mod clock;
 pub(crate) mod compare;
 mod pair;
 mod real;
+mod skip;
 mod wire;
 
 pub(crate) use pair::{Argv, Pair, in_both_protocols, side_by_side};
-pub(crate) use real::{RealRedis, find_redis_server, real_redis};
+pub(crate) use real::{RealRedis, real_redis, started_redis};
+pub(crate) use skip::{nothing_may_be_skipped, skip};
 pub(crate) use wire::{Reply, Wire};
 
 /// Arguments of different types as an argv: `argv!["ZADD", "k", 1.5, b"\xff"]`.

@@ -8,7 +8,6 @@
 //! The wall clock of a lent server stands still until the test moves it, so that times to live
 //! compare exactly (see `clock.rs`).
 
-use std::io::Write;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -20,6 +19,7 @@ use stockroom::{Stopwatch, Timestamp};
 
 use super::Wire;
 use super::clock::FrozenClock;
+use super::skip;
 
 /// Starts its arguments in the background and kills that process when standard input ends.
 const WATCHDOG: &str = r#""$@" >/dev/null 2>&1 & server=$!; cat >/dev/null; kill -9 $server; wait"#;
@@ -168,7 +168,7 @@ fn end(watchdog: &mut Child) {
 }
 
 /// The redis-server to compare with: `STOCKROOM_REDIS_SERVER`, or the first on the `PATH`.
-pub(crate) fn find_redis_server() -> Option<PathBuf> {
+fn find_redis_server() -> Option<PathBuf> {
     if let Some(path) = std::env::var_os("STOCKROOM_REDIS_SERVER") {
         return Some(PathBuf::from(path)).filter(|path| path.is_file());
     }
@@ -176,21 +176,27 @@ pub(crate) fn find_redis_server() -> Option<PathBuf> {
     std::env::split_paths(&path).map(|dir| dir.join("redis-server")).find(|path| path.is_file())
 }
 
-/// A server for the running test, its clock at `start`. Without one: says so on standard error,
-/// past the capture of test output, or panics if `STOCKROOM_REQUIRE_REDIS=1`.
+/// A server for the running test, its clock at `start`. Where there is none, or its clock is that of
+/// the machine, says so: see [`skip`].
 pub(crate) fn real_redis(start: Timestamp) -> Option<RealRedis> {
-    let thread = std::thread::current();
-    let what = thread.name().unwrap_or("a test");
-    match RealRedis::take(start) {
-        Ok(redis) => Some(redis),
-        Err(reason) => {
-            let text = format!("SKIPPED: {what} not compared with real Redis: {reason}");
-            let required = std::env::var_os("STOCKROOM_REQUIRE_REDIS").is_some_and(|v| v == "1");
-            assert!(!required, "{text}");
-            let _ = writeln!(std::io::stderr(), "{text}");
-            None
-        }
+    let redis = or_skip(RealRedis::take(start))?;
+    if !redis.set_clock(start) {
+        skip("times are not compared to the millisecond: no C compiler, or not Linux");
     }
+    Some(redis)
+}
+
+/// As [`RealRedis::start`]. Where there is no server, says so: see [`skip`].
+pub(crate) fn started_redis(options: &[&str]) -> Option<RealRedis> {
+    or_skip(RealRedis::start(options))
+}
+
+fn or_skip(redis: Result<RealRedis, String>) -> Option<RealRedis> {
+    redis
+        .inspect_err(|reason| {
+            skip(&format!("nothing is compared with Redis: {reason}"));
+        })
+        .ok()
 }
 
 fn free_port() -> std::io::Result<u16> {
