@@ -13,8 +13,8 @@ mod sleep;
 
 use std::fmt;
 use std::ops::{Add, Sub};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use parking_lot::Mutex;
@@ -165,6 +165,16 @@ impl Env {
                     .map_or(0, |d| i64::try_from(d.as_micros()).unwrap_or(i64::MAX)),
             ),
             Clock::Manual(clock) => clock.now(),
+        }
+    }
+
+    /// The time since some fixed point, which does not go back when the machine's clock is set:
+    /// what leases are counted by. With a manual clock that is the manual clock.
+    pub fn monotonic(&self) -> Duration {
+        static START: OnceLock<Instant> = OnceLock::new();
+        match &self.clock {
+            Clock::System => START.get_or_init(Instant::now).elapsed(),
+            Clock::Manual(clock) => Duration::from_micros(clock.now().0.max(0) as u64),
         }
     }
 

@@ -145,6 +145,10 @@ impl Backend for Memory {
         self.engine.env().now()
     }
 
+    fn monotonic(&self) -> Duration {
+        self.engine.env().monotonic()
+    }
+
     fn sleep(&self, d: Duration) -> impl Future<Output = ()> + Send {
         self.engine.env().sleep(d)
     }

@@ -111,6 +111,10 @@ pub trait Backend: Clone + Send + Sync + 'static {
     /// The time: the only one that the shop knows.
     fn now(&self) -> Timestamp;
 
+    /// The time since some fixed point, by a clock that never goes back: for leases and deadlines
+    /// of the caller's own.
+    fn monotonic(&self) -> Duration;
+
     /// Waits on the same clock as [`now`](Self::now). With a manual clock that is until somebody
     /// moves it.
     fn sleep(&self, d: Duration) -> impl Future<Output = ()> + Send;

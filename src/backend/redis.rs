@@ -226,6 +226,10 @@ impl Backend for Redis {
         self.inner.config.env.now()
     }
 
+    fn monotonic(&self) -> Duration {
+        self.inner.config.env.monotonic()
+    }
+
     fn sleep(&self, d: Duration) -> impl Future<Output = ()> + Send {
         self.inner.config.env.sleep(d)
     }

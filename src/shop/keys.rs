@@ -16,6 +16,10 @@
 //! | recent log | `log:NAME:SEVERITY` (published as `recent:NAME:SEVERITY`) |
 //! | common log | `common:NAME:SEVERITY`, and that with `:start` `:last` `:pstart` |
 //! | counters | `known:` `count:PRECISION:NAME` |
+//! | locks | `lock:NAME` `lock:NAME:fence` |
+//! | fair locks | `fairlock:NAME` with `:holders` `:queue` `:waits` `:grants` `:meta` |
+//! | semaphores | `semaphore:NAME` with the same |
+//! | published semaphores | `sem:NAME` `sem:NAME:owner` `sem:NAME:counter` |
 
 use std::fmt;
 use std::ops::Deref;
@@ -176,6 +180,38 @@ impl Keys {
         self.name(b"known:")
     }
 
+    /// The id of who holds a lock.
+    pub fn lock(&self, name: &[u8]) -> Key {
+        self.with(b"lock:", name)
+    }
+
+    /// The number of the last grant of a lock.
+    pub fn lock_fence(&self, name: &[u8]) -> Key {
+        self.lock(name).and(b":fence")
+    }
+
+    /// The keys of a fair lock; see [`semaphore`](Self::semaphore).
+    pub fn fair_lock(&self, name: &[u8]) -> [Key; 5] {
+        self.line(b"fairlock:", name)
+    }
+
+    /// The keys of a semaphore: sorted sets of holders, of those in the queue and of how long each
+    /// of these keeps its place, and hashes of grants and of counters.
+    pub fn semaphore(&self, name: &[u8]) -> [Key; 5] {
+        self.line(b"semaphore:", name)
+    }
+
+    fn line(&self, feature: &[u8], name: &[u8]) -> [Key; 5] {
+        let parts: [&[u8]; 5] = [b":holders", b":queue", b":waits", b":grants", b":meta"];
+        parts.map(|part| self.with(feature, name).and(part))
+    }
+
+    /// The keys of a semaphore as published: the times of holders, their tickets, the counter.
+    pub fn published_semaphore(&self, name: &[u8]) -> [Key; 3] {
+        let parts: [&[u8]; 3] = [b"", b":owner", b":counter"];
+        parts.map(|part| self.with(b"sem:", name).and(part))
+    }
+
     /// Hash slice start → count.
     pub fn count(&self, precision: u32, name: &[u8]) -> Key {
         self.counts(precision).of(name)
@@ -316,11 +352,18 @@ mod tests {
             15 => (k.common_start(a, &text), 2),
             16 => (k.common_last(a, &text), 2),
             17 => (k.common_previous_start(a, &text), 2),
+            18 => (k.lock(a), 1),
+            19 => (k.lock_fence(a), 1),
+            20 => (k.fair_lock(a)[b.len() % 5].clone(), 4),
+            21 => (k.semaphore(a)[b.len() % 5].clone(), 4),
+            22 => (k.published_semaphore(a)[b.len() % 3].clone(), 5),
             _ => (k.count(number, a), 3),
         };
         let second = match ids {
             2 => b.to_vec(),
             3 => number.to_be_bytes().to_vec(),
+            4 => vec![(b.len() % 5) as u8],
+            5 => vec![(b.len() % 3) as u8],
             _ => Vec::new(),
         };
         let first = if ids == 0 { Vec::new() } else { a.to_vec() };
@@ -352,7 +395,7 @@ mod tests {
         #[test]
         fn no_two_features_and_no_two_ids_share_a_key(
             spaces in vec(hostile(), 2),
-            names in vec((0..6_usize, 0..19_usize, hostile(), hostile()), 200),
+            names in vec((0..6_usize, 0..24_usize, hostile(), hostile()), 200),
         ) {
             let mut keys = vec![Keys::new(), Keys::in_namespace("a"), Keys::tagged("a")];
             keys.extend(spaces.iter().map(Keys::in_namespace));

@@ -11,6 +11,8 @@
 //! | how often something happened, over time | [`Counters`] |
 //! | the last messages | [`RecentLog`] |
 //! | the most frequent messages | [`CommonLog`] |
+//! | one at a time, in any order or in that of arrival | [`Lock`], [`FairLock`] |
+//! | no more than so many at a time | [`Semaphore`] |
 //!
 //! Each feature runs on the engine in memory and on a real Redis, takes the time from the
 //! backend's clock, sends what belongs together in one round trip and what must be atomic as one
@@ -34,11 +36,15 @@ mod common_log;
 mod counters;
 pub mod daemon;
 mod flight;
+mod held;
 mod keys;
+mod lease;
+pub mod lock;
 mod page_cache;
 mod popularity;
 mod purchases;
 mod recent_log;
+pub mod semaphore;
 mod sessions;
 mod severity;
 pub(crate) mod url;
@@ -48,10 +54,14 @@ pub use check::{MAX_ID, MAX_MESSAGE};
 pub use common_log::{CommonLog, Counted, LogHour};
 pub use counters::{CleanedCounters, CounterCleaner, Counters, PRECISIONS, SAMPLES};
 pub use daemon::{Chore, Daemon, Progress};
+pub use held::{Held, Renewal};
 pub use keys::{Key, Keys};
+pub use lease::{Lease, Patience};
+pub use lock::{FairLock, Lock};
 pub use page_cache::{PAGE_TTL, Page, PageCache, Served};
 pub use popularity::{Popularity, RESCALE_EVERY, Rescaler};
 pub use purchases::{Conversion, Order, Purchases};
 pub use recent_log::{LOG_KEPT, LogLine, RecentLog};
+pub use semaphore::Semaphore;
 pub use sessions::{Cleaned, DEFAULT_LIMIT, SessionCleaner, Sessions};
 pub use severity::Severity;

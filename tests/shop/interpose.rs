@@ -47,11 +47,24 @@ type Hook = dyn Fn(&Step) -> Fate + Send + Sync;
 pub(crate) struct Interposed<B> {
     inner: B,
     hook: Arc<Hook>,
+    /// By how many milliseconds this client's clock is fast.
+    fast_ms: i64,
 }
 
 impl<B: Backend> Interposed<B> {
     pub(crate) fn new(inner: B, hook: impl Fn(&Step) -> Fate + Send + Sync + 'static) -> Self {
-        Self { inner, hook: Arc::new(hook) }
+        Self { inner, hook: Arc::new(hook), fast_ms: 0 }
+    }
+
+    /// A client that only has another clock.
+    pub(crate) fn with_clock(inner: B, fast_ms: i64) -> Self {
+        Self { inner, hook: Arc::new(|_| Fate::Pass), fast_ms }
+    }
+}
+
+impl<B> std::fmt::Debug for Interposed<B> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Interposed")
     }
 }
 
@@ -111,7 +124,11 @@ impl<B: Backend> Backend for Interposed<B> {
     }
 
     fn now(&self) -> Timestamp {
-        self.inner.now()
+        Timestamp::from_micros(self.inner.now().as_micros() + self.fast_ms * 1_000)
+    }
+
+    fn monotonic(&self) -> Duration {
+        self.inner.monotonic()
     }
 
     fn sleep(&self, d: Duration) -> impl Future<Output = ()> + Send {

@@ -14,9 +14,15 @@ mod cart;
 mod counters;
 mod daemon;
 mod daemons;
+#[cfg(feature = "lua")]
+mod fairness;
+#[cfg(feature = "lua")]
+mod locks;
 mod logs;
 mod page_cache;
 mod popularity;
 mod published;
 mod purchases;
+#[cfg(feature = "lua")]
+mod semaphores;
 mod sessions;
