@@ -2,8 +2,8 @@
 //! four interleaved connections, under one clock that both follow to the millisecond. Every reply
 //! must be the same, and so must all that is stored at the end.
 //!
-//! A failure is shrunk to a short list of steps and printed, with the seed that repeats it. Without a redis-server the comparison
-//! is skipped, loudly; the offline property still runs.
+//! A failure is shrunk to a short list of steps and printed, with the seed that repeats it. Without
+//! a redis-server the comparison is skipped, loudly; the offline properties still run.
 
 #[path = "../support/mod.rs"]
 mod support;

@@ -176,8 +176,8 @@ fn find_redis_server() -> Option<PathBuf> {
     std::env::split_paths(&path).map(|dir| dir.join("redis-server")).find(|path| path.is_file())
 }
 
-/// A server for the running test, its clock at `start`. Where there is none, or its clock is that of
-/// the machine, says so: see [`skip`].
+/// A server for the running test, its clock at `start`. Where there is none, or its clock is that
+/// of the machine, says so: see [`skip`].
 pub(crate) fn real_redis(start: Timestamp) -> Option<RealRedis> {
     let redis = or_skip(RealRedis::take(start))?;
     if !redis.set_clock(start) {
