@@ -234,6 +234,18 @@ fn one_client_too_many_is_told_so() {
     }
     let mut third = running.connect();
     assert_eq!(third.read_to_end(), b"-ERR max number of clients reached\r\n");
+    let told = |wire: &mut Wire| {
+        let info = String::from_utf8(wire.call(&["INFO", "stats", "clients"]).bytes).unwrap();
+        ["maxclients:", "rejected_connections:"].map(|name| {
+            info.lines().find_map(|line| line.strip_prefix(name)).map(str::to_owned).unwrap()
+        })
+    };
+    assert_eq!(told(&mut first), ["2", "1"]);
+    // The setting does not reach a running server.
+    assert_eq!(first.call(&["CONFIG", "SET", "maxclients", "7"]).value, Value::OK);
+    assert_eq!(told(&mut first), ["2", "1"]);
+    assert_eq!(first.call(&["CONFIG", "RESETSTAT"]).value, Value::OK);
+    assert_eq!(told(&mut first), ["2", "0"]);
     drop(first);
     eventually("the first has left", || running.server().clients() == 1);
     assert_eq!(running.connect().call(&["GET", "k"]).value, Value::bulk("v"));

@@ -115,10 +115,15 @@ impl Client {
         self.killed.load(Ordering::Acquire)
     }
 
-    /// Notes which command is being run.
+    /// Notes which command is being run or queued.
     #[inline]
     pub(super) fn runs(&self, spec: &Spec) {
         self.last.store(spec.id(), RELAXED);
+    }
+
+    /// Counts a command that has been run.
+    #[inline]
+    pub(super) fn has_run(&self) {
         // Only the session itself counts, so no addition gets lost.
         self.commands.store(self.commands.load(RELAXED) + 1, RELAXED);
     }

@@ -19,7 +19,7 @@ mod script;
 mod session;
 mod transaction;
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Weak};
 
 use dashmap::DashMap;
@@ -81,6 +81,10 @@ struct Stats {
     commands_before: AtomicU64,
     /// Sessions before the last reset.
     sessions_before: AtomicU64,
+    /// Connections that a server has turned away.
+    rejected: AtomicU64,
+    /// How many clients a server admits; 0 without one.
+    max_clients: AtomicUsize,
 }
 
 impl Shared {
@@ -125,6 +129,7 @@ impl Shared {
     fn reset_stats(&self) {
         self.stats.commands_before.store(self.commands_ever(), Ordering::Relaxed);
         self.stats.sessions_before.store(self.sessions_ever(), Ordering::Relaxed);
+        self.stats.rejected.store(0, Ordering::Relaxed);
         self.keyspace.reset_stats();
     }
 }
@@ -189,6 +194,17 @@ impl Engine {
     /// `CONFIG GET port` answer from now on, instead of 0.
     pub fn set_port(&self, port: u16) {
         self.shared.config.fix("port", port.to_string());
+    }
+
+    /// Says how many clients a server admits at the same time: the `maxclients` of `INFO` from now
+    /// on, instead of what the setting says.
+    pub fn set_max_clients(&self, most: usize) {
+        self.shared.stats.max_clients.store(most, Ordering::Relaxed);
+    }
+
+    /// Counts a connection that a server has turned away: the `rejected_connections` of `INFO`.
+    pub fn count_rejected(&self) {
+        self.shared.stats.rejected.fetch_add(1, Ordering::Relaxed);
     }
 
     /// The earliest time at which a key expires by itself.

@@ -155,7 +155,7 @@ impl Session {
             }
         }
         self.next_reply();
-        match spec.run {
+        let reply = match spec.run {
             Run::Data(_) | Run::Plain(_) | Run::Script(_) => {
                 let client = Some(&*self.client);
                 dispatch::run(&self.shared, spec, argv, self.db, self.protocol, client)
@@ -168,7 +168,9 @@ impl Session {
                 ops::run(self, op, &mut cx, argv).into()
             }
             Run::Container => Value::Error(spec.arity_error()),
-        }
+        };
+        self.client.has_run();
+        reply
     }
 
     /// Moves what CLIENT REPLY has asked for on to the next command.

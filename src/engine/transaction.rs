@@ -230,6 +230,7 @@ impl Session {
                 Run::Container => Err(spec.arity_error()),
             }
             .into();
+            self.client.has_run();
             cx.db.select(self.db);
             if self.protocol != cx.protocol {
                 replies.iter_mut().for_each(|reply| *reply = as_read(reply, cx.protocol));

@@ -183,6 +183,7 @@ async fn run(
     if let Ok(addr) = listener.local_addr() {
         engine.set_port(addr.port());
     }
+    engine.set_max_clients(limits.max_clients);
     let (stop, stopped) = watch::channel(());
     let mut shutdown = pin!(shutdown);
     let mut connections = JoinSet::new();
@@ -217,6 +218,7 @@ fn admit(
     shared: &Arc<Shared>,
 ) -> Option<Connection> {
     if shared.clients.load(Ordering::Relaxed) >= limits.max_clients {
+        engine.count_rejected();
         let _ = stream.try_write(b"-ERR max number of clients reached\r\n");
         return None;
     }

@@ -432,6 +432,14 @@ fn repetitions_of_more_than_512_mib_are_refused() {
 }
 
 #[test]
+fn commands_without_a_session_are_not_counted() {
+    let engine = Engine::new();
+    engine.run(&stockroom::commands::string::GET, &[b"GET", b"k"]);
+    let info = text(&call(&mut engine.session(), "INFO stats"));
+    assert!(info.contains("total_commands_processed:0\r\n"), "{info}");
+}
+
+#[test]
 fn subnormal_hexadecimal_numbers_are_rounded_once() {
     // What a real server reads depends on its C library: glibc 2.36 says 1.7230609709583e-310.
     let mut session = Engine::new().session();

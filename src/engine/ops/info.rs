@@ -4,6 +4,7 @@
 //! allocators that it does not have are left out or say so; `used_memory` is an estimate.
 
 use std::fmt::Write;
+use std::sync::atomic::Ordering;
 
 use super::super::{Session, Shared};
 use super::VERSION;
@@ -80,7 +81,10 @@ fn server(text: &mut String, shared: &Shared, cx: &mut Cx<'_>) {
 fn clients(text: &mut String, shared: &Shared, _: &mut Cx<'_>) {
     field(text, "connected_clients", shared.clients.len());
     field(text, "cluster_connections", 0);
-    field(text, "maxclients", shared.config.value("maxclients"));
+    match shared.stats.max_clients.load(Ordering::Relaxed) {
+        0 => field(text, "maxclients", shared.config.value("maxclients")),
+        most => field(text, "maxclients", most),
+    }
     field(text, "blocked_clients", 0);
     field(text, "tracking_clients", 0);
     field(text, "clients_in_timeout_table", 0);
@@ -114,7 +118,7 @@ fn persistence(text: &mut String, _: &Shared, _: &mut Cx<'_>) {
 fn stats(text: &mut String, shared: &Shared, _: &mut Cx<'_>) {
     field(text, "total_connections_received", shared.sessions());
     field(text, "total_commands_processed", shared.commands());
-    field(text, "rejected_connections", 0);
+    field(text, "rejected_connections", shared.stats.rejected.load(Ordering::Relaxed));
     field(text, "sync_full", 0);
     field(text, "expired_keys", shared.keyspace.expired());
     field(text, "evicted_keys", 0);
