@@ -1,13 +1,13 @@
-//! The calendar: times as the published logs write them, always in UTC.
+//! The calendar: days as dates and back, and times as the published logs write them, always in UTC.
 //!
-//! Two forms: C's `asctime`, which starts a line of the recent log, and an ISO hour, which names
+//! Dates are those of the proleptic Gregorian calendar. Two written forms: C's `asctime`, which starts a line of the recent log, and an ISO hour, which names
 //! the hours of the common log. Every [`Timestamp`] can be written; what is read must be exactly
 //! what writing gives, so each time has one spelling.
 
 use crate::env::Timestamp;
 
-const DAY: i64 = 86_400;
-const HOUR: i64 = 3_600;
+pub(crate) const DAY: i64 = 86_400;
+pub(crate) const HOUR: i64 = 3_600;
 
 /// Days of the Gregorian calendar's cycle of 400 years.
 const ERA: i64 = 146_097;
@@ -17,7 +17,7 @@ const EPOCH: i64 = 719_468;
 
 const WEEKDAYS: [&str; 7] = ["Thu", "Fri", "Sat", "Sun", "Mon", "Tue", "Wed"];
 
-const MONTHS: [&str; 12] =
+pub(crate) const MONTHS: [&str; 12] =
     ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
 
 /// A time as `asctime` writes it: `Tue Nov 14 22:13:20 2023`.
@@ -71,7 +71,7 @@ pub(super) fn parse_iso_hour(text: &[u8]) -> Option<Timestamp> {
 ///
 /// Years are counted from the first of March, so that a leap day is the last of its year and 153
 /// days are always five months.
-fn civil(days: i64) -> (i64, i64, i64) {
+pub(crate) fn civil(days: i64) -> (i64, i64, i64) {
     let days = days + EPOCH;
     let (era, of_era) = (days.div_euclid(ERA), days.rem_euclid(ERA));
     let year = (of_era - of_era / 1_460 + of_era / 36_524 - of_era / (ERA - 1)) / 365;
@@ -84,7 +84,7 @@ fn civil(days: i64) -> (i64, i64, i64) {
 
 /// The number of days since 1970 of a date, if a [`Timestamp`] can be anywhere near it. A day or
 /// month that does not exist gives some other day.
-fn days(year: i64, month: i64, day: i64) -> Option<i64> {
+pub(crate) fn days(year: i64, month: i64, day: i64) -> Option<i64> {
     /// No timestamp is further away.
     const YEARS: i64 = 400_000;
     if !(-YEARS..=YEARS).contains(&year) || !(1..=12).contains(&month) {

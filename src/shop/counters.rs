@@ -52,8 +52,8 @@ const MOST_PRECISIONS: usize = 32;
 /// The longest slice, in seconds: a leap year.
 const LONGEST: u32 = 366 * 86_400;
 
-/// The largest step, either way: 64 bits hold more than nine million of them.
-const LARGEST_STEP: u64 = 1_000_000_000_000;
+/// The largest step of a counter, either way, 10¹²: 64 bits hold more than nine million of them.
+pub const LARGEST_STEP: u64 = 1_000_000_000_000;
 
 type Precisions = SmallVec<[u32; 8]>;
 

@@ -29,7 +29,7 @@
 //! error is [`Partly`](crate::ErrorKind::Partly).
 
 mod backoff;
-mod calendar;
+pub(crate) mod calendar;
 mod cart;
 mod check;
 mod common_log;
@@ -52,7 +52,7 @@ pub(crate) mod url;
 pub use cart::Cart;
 pub use check::{MAX_ID, MAX_MESSAGE};
 pub use common_log::{CommonLog, Counted, LogHour};
-pub use counters::{CleanedCounters, CounterCleaner, Counters, PRECISIONS, SAMPLES};
+pub use counters::{CleanedCounters, CounterCleaner, Counters, LARGEST_STEP, PRECISIONS, SAMPLES};
 pub use daemon::{Chore, Daemon, Progress};
 pub use held::{Held, Renewal};
 pub use keys::{Key, Keys};

@@ -14,10 +14,11 @@ use std::borrow::Cow;
 
 use super::event::{Hit, session_id};
 use super::{Reason, date};
+use crate::shop::LARGEST_STEP;
 use crate::{Bytes, Timestamp};
 
-/// The largest size of an answer that is believed, and that the counters take: 1 TB.
-const MAX_BYTES: u64 = 1_000_000_000_000;
+/// The largest size of an answer that is believed: what the counters take at once, 1 TB.
+const MAX_BYTES: u64 = LARGEST_STEP;
 
 /// Reads one line.
 pub(super) fn parse(line: &[u8]) -> Result<Hit, Reason> {

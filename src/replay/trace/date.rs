@@ -5,16 +5,13 @@
 //! years included. A leap second (`:60`) is the first second of the next minute, as in POSIX time.
 
 use crate::Timestamp;
+use crate::shop::calendar::{self, DAY, HOUR, MONTHS};
 
 /// The length of a time stamp without its brackets.
 pub(super) const LEN: usize = 26;
 
 /// The last millisecond of the year 9999: the latest time a trace may name.
 pub(super) const MAX_MS: i64 = 253_402_300_799_999;
-
-const MONTHS: [&[u8; 3]; 12] = [
-    b"Jan", b"Feb", b"Mar", b"Apr", b"May", b"Jun", b"Jul", b"Aug", b"Sep", b"Oct", b"Nov", b"Dec",
-];
 
 /// Reads a time stamp of exactly [`LEN`] bytes; `None` when it is none, or names no real time.
 pub(super) fn parse(text: &[u8]) -> Option<Timestamp> {
@@ -23,7 +20,7 @@ pub(super) fn parse(text: &[u8]) -> Option<Timestamp> {
     if marks.iter().any(|&(at, mark)| t[at] != mark) {
         return None;
     }
-    let month = MONTHS.iter().position(|m| m[..] == t[3..6])? + 1;
+    let month = MONTHS.iter().position(|m| m.as_bytes() == &t[3..6])? as i64 + 1;
     let (day, year) = (digits(&t[..2])?, digits(&t[7..11])?);
     let (hour, minute, second) = (digits(&t[12..14])?, digits(&t[15..17])?, digits(&t[18..20])?);
     let (zone_h, zone_m) = (digits(&t[22..24])?, digits(&t[24..26])?);
@@ -32,16 +29,17 @@ pub(super) fn parse(text: &[u8]) -> Option<Timestamp> {
         b'-' => -1,
         _ => return None,
     };
+    let days = calendar::days(year, month, day)?;
+    // A day that does not exist is some other day.
     let real = year >= 1970
-        && (1..=days_in_month(year, month as i64)).contains(&day)
+        && calendar::civil(days) == (year, month, day)
         && hour <= 23
         && minute <= 59
         && second <= 60
         && zone_h <= 23
         && zone_m <= 59;
-    let local =
-        ((days_since_epoch(year, month as i64, day) * 24 + hour) * 60 + minute) * 60 + second;
-    let utc = local - east * (zone_h * 60 + zone_m) * 60;
+    let local = days * DAY + hour * HOUR + minute * 60 + second;
+    let utc = local - east * (zone_h * HOUR + zone_m * 60);
     (real && (0..=MAX_MS / 1000).contains(&utc)).then(|| Timestamp::from_secs(utc))
 }
 
@@ -50,39 +48,12 @@ fn digits(text: &[u8]) -> Option<i64> {
     text.iter().try_fold(0, |n, b| b.is_ascii_digit().then(|| n * 10 + i64::from(b - b'0')))
 }
 
-fn is_leap(year: i64) -> bool {
-    year % 4 == 0 && (year % 100 != 0 || year % 400 == 0)
-}
-
-fn days_in_month(year: i64, month: i64) -> i64 {
-    match month {
-        2 => 28 + i64::from(is_leap(year)),
-        4 | 6 | 9 | 11 => 30,
-        _ => 31,
-    }
-}
-
-/// Days from 1970-01-01 to a date, counting years from March so that the leap day comes last.
-fn days_since_epoch(year: i64, month: i64, day: i64) -> i64 {
-    let (y, m) = if month > 2 { (year, month - 3) } else { (year - 1, month + 9) };
-    let before_month = (153 * m + 2) / 5;
-    y * 365 + y.div_euclid(4) - y.div_euclid(100) + y.div_euclid(400) + before_month + day - 719_469
-}
-
 /// Year, month, day, hour, minute and second of a time, in UTC.
 pub(crate) fn civil(at: Timestamp) -> (i64, i64, i64, i64, i64, i64) {
     let secs = at.as_secs();
-    let (days, rest) = (secs.div_euclid(86_400), secs.rem_euclid(86_400));
-    // 400 years have 146,097 days; count from 0000-03-01.
-    let days = days + 719_468;
-    let (era, in_era) = (days.div_euclid(146_097), days.rem_euclid(146_097));
-    let year = (in_era - in_era / 1_460 + in_era / 36_524 - in_era / 146_096) / 365;
-    let in_year = in_era - (365 * year + year / 4 - year / 100);
-    let m = (5 * in_year + 2) / 153;
-    let day = in_year - (153 * m + 2) / 5 + 1;
-    let month = if m < 10 { m + 3 } else { m - 9 };
-    let year = era * 400 + year + i64::from(month <= 2);
-    (year, month, day, rest / 3600, rest / 60 % 60, rest % 60)
+    let (days, rest) = (secs.div_euclid(DAY), secs.rem_euclid(DAY));
+    let (year, month, day) = calendar::civil(days);
+    (year, month, day, rest / HOUR, rest / 60 % 60, rest % 60)
 }
 
 #[cfg(test)]
@@ -143,7 +114,7 @@ mod tests {
             let local = t + zone * 60;
             prop_assume!((0..=MAX_MS / 1000).contains(&local));
             let (y, mo, d, h, mi, s) = civil(Timestamp::from_secs(local));
-            let month = std::str::from_utf8(MONTHS[mo as usize - 1]).unwrap();
+            let month = MONTHS[mo as usize - 1];
             let sign = if zone < 0 { '-' } else { '+' };
             let (zh, zm) = (zone.abs() / 60, zone.abs() % 60);
             let text = format!("{d:02}/{month}/{y:04}:{h:02}:{mi:02}:{s:02} {sign}{zh:02}{zm:02}");
