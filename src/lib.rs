@@ -1,7 +1,8 @@
 //! Stockroom: for code that depends on Redis.
 //!
-//! - **An engine**: an in-memory store in this process whose replies no client can tell from a
-//!   real Redis 7.0. Offline, no server to start, one per test.
+//! - **An engine**: an in-memory store in this process that answers as Redis 7.0 does; its replies
+//!   are compared with a real server's byte for byte, and what differs is listed in
+//!   `docs/DIFFERENCES.md`. Offline, no server to start, one per test.
 //! - **A shop**: sessions, carts, caches, counters and logs, written once over a backend trait,
 //!   on the engine or on a real Redis.
 //!
