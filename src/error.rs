@@ -148,7 +148,11 @@ impl Error {
 
     /// A reply of another form than the command promises.
     pub fn unexpected(expected: &str, got: &impl fmt::Debug) -> Self {
-        let got: String = format!("{got:?}").chars().take(200).collect();
+        use fmt::Write;
+        let mut short = Short { text: String::new(), left: 200 };
+        // An error means that it is full.
+        let _ = write!(short, "{got:?}");
+        let got = short.text;
         Self::new(ErrorKind::UnexpectedReply, format!("expected {expected}, got {got}"))
     }
 
@@ -171,6 +175,22 @@ impl Error {
     /// Whether it is unknown if the command took effect.
     pub fn is_unknown(&self) -> bool {
         self.0.kind == ErrorKind::Unknown
+    }
+}
+
+/// The beginning of a text: so many characters, after which nothing more is written.
+struct Short {
+    text: String,
+    left: usize,
+}
+
+impl fmt::Write for Short {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        for c in text.chars() {
+            self.left = self.left.checked_sub(1).ok_or(fmt::Error)?;
+            self.text.push(c);
+        }
+        Ok(())
     }
 }
 
@@ -203,6 +223,21 @@ mod tests {
         let e = WireError::new("ERR unknown command 'a\r\nb'");
         assert_eq!(e.as_bytes(), b"ERR unknown command 'a  b'");
         assert_eq!(e.code(), b"ERR");
+    }
+
+    #[test]
+    fn unexpected_reply_is_written_no_further_than_it_is_shown() {
+        struct Endless;
+        impl fmt::Debug for Endless {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                loop {
+                    f.write_str("äö")?;
+                }
+            }
+        }
+        let error = Error::unexpected("an end", &Endless);
+        assert_eq!(error.to_string(), format!("expected an end, got {}", "äö".repeat(100)));
+        assert_eq!(Error::unexpected("two", &1).to_string(), "expected two, got 1");
     }
 
     #[test]
