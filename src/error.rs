@@ -85,7 +85,7 @@ pub enum ErrorKind {
     Refused,
     /// A part happened and the rest did not. Mostly: of several commands sent together the server
     /// refused at least one, the first with this [`Error::code`]; the others stand, in a
-    /// transaction too.
+    /// transaction too. Or a script failed, which leaves standing what it did before.
     Partly,
     /// The command was sent and its reply was lost: it may or may not have happened.
     Unknown,

@@ -69,6 +69,36 @@ fn error_reply_is_a_refusal_with_its_code() {
 }
 
 #[test]
+fn command_without_elements_is_refused_by_the_server() {
+    fn body<B: Backend>(backend: &B) {
+        let none = || std::iter::empty::<&[u8]>();
+        let pairs = || std::iter::empty::<(&[u8], i64)>();
+        let k = b"k";
+        for cmd in [
+            cmd::del(none()).reply_as(),
+            cmd::unlink(none()).reply_as(),
+            cmd::mget::<Bytes>(none()).reply_as(),
+            cmd::lpush(k, none()).reply_as(),
+            cmd::rpush(k, none()).reply_as(),
+            cmd::sadd(k, none()).reply_as(),
+            cmd::srem(k, none()).reply_as(),
+            cmd::sinter::<Bytes>(none()).reply_as(),
+            cmd::hset_all(k, pairs()).reply_as(),
+            cmd::hmget::<Bytes>(k, none()).reply_as(),
+            cmd::hdel(k, none()).reply_as(),
+            cmd::zadd_all(k, pairs().map(|(member, score)| (score, member))).reply_as(),
+            cmd::zrem(k, none()).reply_as(),
+            cmd::zmscore(k, none()).reply_as::<()>(),
+        ] {
+            let error = backend.run(cmd).wait().unwrap_err();
+            assert_eq!((error.kind(), error.code()), (ErrorKind::Refused, Some("ERR")));
+            assert!(error.to_string().contains("wrong number of arguments"), "{error}");
+        }
+    }
+    on_both!(body);
+}
+
+#[test]
 fn what_an_error_reply_left_standing_of_a_batch_is_partly_done() {
     fn body<B: Backend>(backend: &B) {
         backend.run(cmd::set(b"s", b"text")).wait().unwrap();
@@ -92,6 +122,24 @@ fn what_an_error_reply_left_standing_of_a_batch_is_partly_done() {
         let (a, refused, b) = backend.pipeline(batch).wait().unwrap();
         assert_eq!((a, b), (Some(Bytes::from("4")), Some(Bytes::from("4"))));
         assert_eq!(refused.unwrap_err().kind(), ErrorKind::Refused);
+    }
+    on_both!(body);
+}
+
+#[cfg(feature = "lua")]
+#[test]
+fn what_a_script_did_before_it_failed_is_partly_done() {
+    use stockroom::backend::Script;
+    static FAILS: Script =
+        Script::new("redis.call('SET', KEYS[1], 'x') return redis.call('LPUSH', KEYS[1], 'x')");
+    fn body<B: Backend>(backend: &B) {
+        let error = backend.script::<i64>(&FAILS, &[b"k"], &[]).wait().unwrap_err();
+        assert_eq!((error.kind(), error.code()), (ErrorKind::Partly, Some("WRONGTYPE")));
+        assert_eq!(backend.run(get(b"k")).wait().unwrap(), Some(Bytes::from("x")));
+        // Nothing of a script that the server does not know has been run.
+        let unknown = Cmd::<i64>::new(&stockroom::commands::scripting::EVALSHA);
+        let unknown = unknown.arg("0123456789012345678901234567890123456789").arg(0);
+        assert_eq!(backend.run(unknown).wait().unwrap_err().kind(), ErrorKind::Refused);
     }
     on_both!(body);
 }

@@ -18,6 +18,22 @@ pub type Pending = <Replies as IntoIterator>::IntoIter;
 /// the whole: [`ErrorKind::Partly`], because the other commands of a pipeline or of a transaction
 /// stand, as in Redis. A single command is [`ErrorKind::Refused`]. A caller who wants the other
 /// replies too asks for `Result<T>` as the reply type.
+///
+/// ```
+/// use stockroom::Result;
+/// use stockroom::backend::{Backend, Memory, Wait, cmd};
+///
+/// let memory = Memory::new();
+/// // Tuples, vectors and options, also inside each other; the output has the same form.
+/// let fields = ["a", "b"].map(|field| cmd::hset(b"hash", field.as_bytes(), 1));
+/// let batch = (fields.to_vec(), Some(cmd::set(b"text", b"x")), None::<()>);
+/// assert_eq!(memory.atomic(batch).wait()?, (vec![true, true], Some(()), None));
+/// // One that fails, beside another whose reply is wanted all the same.
+/// let wrong = cmd::incrby(b"text", 1).reply_as::<Result<i64>>();
+/// let (number, text) = memory.pipeline((wrong, cmd::get::<String>(b"text"))).wait()?;
+/// assert!(number.is_err() && text.as_deref() == Some("x"));
+/// # Ok::<(), stockroom::Error>(())
+/// ```
 pub trait Batch: Send + Sync {
     /// What the replies become.
     type Output: Send;
@@ -40,7 +56,7 @@ impl<T: FromValue> Batch for Cmd<'_, T> {
     #[inline]
     fn output(&self, replies: &mut Pending) -> Result<T> {
         match replies.next() {
-            Some(reply) => T::from_value(reply),
+            Some(reply) => self.read(reply),
             None => Err(Error::new(ErrorKind::UnexpectedReply, "fewer replies than commands")),
         }
     }

@@ -13,6 +13,10 @@
 //! # Ok::<(), stockroom::Error>(())
 //! ```
 //!
+//! Of an iterator without elements a constructor makes a command that is too short. The server
+//! refuses it ([`Refused`](crate::ErrorKind::Refused)), and with it the transaction it is in; in a
+//! pipeline the others stand. An `Option` of the command leaves it out.
+//!
 //! Not here: commands that change the state of a connection. Those that the shop needs are methods
 //! of [`Session`](super::Session); a shared connection refuses the others.
 
@@ -36,7 +40,10 @@ pub use strings::*;
 pub use zsets::*;
 
 use super::arg::Arg;
-use crate::commands::Spec;
+use super::from_value::FromValue;
+use crate::commands::{Flags, Run, ScriptOp, Spec};
+use crate::error::{ErrorKind, Result};
+use crate::resp::Value;
 
 /// A command whose reply is a `T`.
 pub struct Cmd<'a, T> {
@@ -65,6 +72,26 @@ impl<'a, T> Cmd<'a, T> {
     pub fn args<A: Into<Arg<'a>>>(mut self, args: impl IntoIterator<Item = A>) -> Self {
         self.args.extend(args.into_iter().map(Into::into));
         self
+    }
+
+    /// The reply as its type. What a script did before it failed stands: its error is no refusal.
+    #[inline]
+    pub(super) fn read(&self, reply: Value) -> Result<T>
+    where
+        T: FromValue,
+    {
+        T::from_value(reply).map_err(|error| match error.kind() {
+            ErrorKind::Refused if self.may_have_begun() && error.code() != Some("NOSCRIPT") => {
+                error.with_kind(ErrorKind::Partly)
+            }
+            _ => error,
+        })
+    }
+
+    /// Whether it may have changed something although it was answered with an error.
+    fn may_have_begun(&self) -> bool {
+        matches!(self.spec.run, Run::Script(ScriptOp::Eval | ScriptOp::Evalsha))
+            && !self.spec.is(Flags::READONLY)
     }
 
     /// The same command, its reply read as another type.

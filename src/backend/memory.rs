@@ -73,7 +73,7 @@ impl Memory {
         for arg in cmd.arguments() {
             words.push(arg);
         }
-        T::from_value(self.engine.run(spec, &words))
+        cmd.read(self.engine.run(spec, &words))
     }
 
     fn each<B: Batch>(&self, batch: &B) -> Result<B::Output> {

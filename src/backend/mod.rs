@@ -71,24 +71,32 @@ use crate::env::Timestamp;
 use crate::error::{Error, Result};
 
 /// Where typed commands go. Clones share everything.
+///
+/// Every call that sends something can fail as the [module](self) says: `NotSent` and `Unknown`
+/// come from a lost connection and only from a real server. What a method adds to that is said
+/// there. In memory a call costs what its commands cost; on a server a round trip more.
 pub trait Backend: Clone + Send + Sync + 'static {
     /// What [`session`](Self::session) gives.
     type Session: Session;
 
-    /// Runs one command.
+    /// Runs one command, in one round trip. [`Invalid`](crate::ErrorKind::Invalid), and not sent,
+    /// if it would change a connection that others share, or block it.
     fn run<T: FromValue>(&self, cmd: Cmd<'_, T>) -> impl Future<Output = Result<T>> + Send;
 
-    /// Sends commands in one round trip. Others' commands may run between them. When the server
-    /// refuses one of several the error is [`Partly`](crate::ErrorKind::Partly).
+    /// Sends commands in one round trip, or nothing if there are none. Others' commands may run
+    /// between them. When the server refuses one of several the error is
+    /// [`Partly`](crate::ErrorKind::Partly). If one may not be sent, none is.
     fn pipeline<B: Batch>(&self, batch: B) -> impl Future<Output = Result<B::Output>> + Send;
 
     /// Runs commands as one transaction (`MULTI`, `EXEC`) in one round trip: nobody sees a part of
     /// it. A command that fails at run time leaves the others standing, as in Redis: the error is
-    /// [`Partly`](crate::ErrorKind::Partly). One of the wrong length refuses all.
+    /// [`Partly`](crate::ErrorKind::Partly). One of the wrong length refuses all. In memory it
+    /// locks the shards of all its keys at once.
     fn atomic<B: Batch>(&self, batch: B) -> impl Future<Output = Result<B::Output>> + Send;
 
     /// Runs a script as one step: by its hash, and in full if the server does not know it, which
-    /// is then a second round trip. On the engine scripts need the feature `lua`.
+    /// is then a second round trip. On the engine scripts need the feature `lua`. A script that
+    /// fails leaves standing what it did before: [`Partly`](crate::ErrorKind::Partly).
     fn script<T: FromValue>(
         &self,
         script: &Script,
@@ -105,7 +113,9 @@ pub trait Backend: Clone + Send + Sync + 'static {
         }
     }
 
-    /// A session of one's own, for what needs one.
+    /// A session of one's own, for what needs one. On a server a connection from a pool: an idle
+    /// one, or a new one, which costs a round trip or more. Never more than
+    /// [`NotSent`](crate::ErrorKind::NotSent) can go wrong, also when all are busy.
     fn session(&self) -> impl Future<Output = Result<Self::Session>> + Send;
 
     /// The time: the only one that the shop knows.
@@ -128,10 +138,26 @@ pub trait Backend: Clone + Send + Sync + 'static {
 
 /// A connection of one's own.
 ///
-/// It never reconnects: once lost, every call fails, so a transaction cannot run without the
-/// watches that guard it.
+/// It never reconnects: once lost, every call fails as
+/// [`NotSent`](crate::ErrorKind::NotSent), so a transaction cannot run without the watches that
+/// guard it. Otherwise calls fail and cost as those of [`Backend`].
+///
+/// ```
+/// use stockroom::backend::{Backend, Memory, Session, Wait, cmd};
+///
+/// let memory = Memory::new();
+/// memory.run(cmd::set(b"stock", 1)).wait()?;
+/// let mut session = memory.session().wait()?;
+/// // Look, decide, and do it unless somebody was faster.
+/// let stock = session.watch_and(&[b"stock"], cmd::get::<i64>(b"stock")).wait()?;
+/// if stock > Some(0) {
+///     let sale = (cmd::incrby(b"stock", -1), cmd::rpush(b"orders", ["ada"]));
+///     assert_eq!(session.commit(sale).wait()?, Some((0, 1)));
+/// }
+/// # Ok::<(), stockroom::Error>(())
+/// ```
 pub trait Session: Send + 'static {
-    /// Runs one command.
+    /// Runs one command, in one round trip.
     fn run<T: FromValue>(&mut self, cmd: Cmd<'_, T>) -> impl Future<Output = Result<T>> + Send;
 
     /// Runs a script as one step; see [`Backend::script`].
@@ -151,21 +177,24 @@ pub trait Session: Send + 'static {
         }
     }
 
-    /// Watches keys: the next [`commit`](Self::commit) does nothing if one of them has changed by
-    /// then. Adds to those watched already.
+    /// Watches keys, in one round trip: the next [`commit`](Self::commit) does nothing if one of
+    /// them has changed by then. Adds to those watched already. O(keys); as long as they are
+    /// watched each change of one costs its writer O(watchers of that key).
     fn watch(&mut self, keys: &[&[u8]]) -> impl Future<Output = Result<()>> + Send {
         self.watch_and(keys, ())
     }
 
-    /// Watches keys and then runs `reads`, all in one round trip.
+    /// Watches keys and then runs `reads`, all in one round trip. After an error the keys may be
+    /// watched or not.
     fn watch_and<B: Batch>(
         &mut self,
         keys: &[&[u8]],
         reads: B,
     ) -> impl Future<Output = Result<B::Output>> + Send;
 
-    /// Runs commands as one transaction in one round trip. `None`: a watched key has changed and
-    /// nothing was run. Ends all watches, whatever the outcome.
+    /// Runs commands as one transaction in one round trip, also if there are none. `None`: a
+    /// watched key has changed and nothing was run. Errors are those of [`Backend::atomic`]. Ends
+    /// all watches, whatever the outcome.
     fn commit<B: Batch>(
         &mut self,
         batch: B,

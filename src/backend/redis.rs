@@ -41,6 +41,20 @@ use crate::env::{Env, Timestamp};
 use crate::error::{Error, ErrorKind, Result};
 
 /// How a [`Redis`] backend behaves.
+///
+/// ```no_run
+/// use std::time::Duration;
+/// use stockroom::backend::{Redis, RedisConfig};
+///
+/// // A shop that rather fails than waits.
+/// let config = RedisConfig {
+///     reply_timeout: Duration::from_millis(200),
+///     session_wait: Duration::ZERO,
+///     ..RedisConfig::default()
+/// };
+/// let redis = Redis::lazy("redis://127.0.0.1/", config)?;
+/// # Ok::<(), stockroom::Error>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct RedisConfig {
     /// Where the shop's time and randomness come from. The server's own clock, which TTLs follow,
@@ -73,6 +87,16 @@ impl Default for RedisConfig {
 /// It works with any async runtime and, through [`wait`](super::wait), with none: its connections
 /// are driven by the tokio runtime it was made in, and then live as long as that; or else by a
 /// thread of its own.
+///
+/// ```no_run
+/// use stockroom::backend::{Backend, Redis, Wait, cmd};
+///
+/// let redis = Redis::connect("redis://127.0.0.1/").wait()?;
+/// redis.run(cmd::set(b"greeting", b"hello")).wait()?;
+/// let greeting = redis.run(cmd::get::<String>(b"greeting")).wait()?;
+/// assert_eq!(greeting.as_deref(), Some("hello"));
+/// # Ok::<(), stockroom::Error>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Redis {
     inner: Arc<Inner>,
@@ -93,6 +117,10 @@ pub(super) struct Inner {
 impl Redis {
     /// A backend for the server at `url`: `redis://host:port/db` or `unix:///path?db=1`. Connects
     /// at once, so that a wrong address is known early.
+    ///
+    /// # Errors
+    /// [`Invalid`](ErrorKind::Invalid) if the URL is none, [`NotSent`](ErrorKind::NotSent) if
+    /// nobody answers there in two seconds.
     pub async fn connect(url: &str) -> Result<Self> {
         let backend = Self::lazy(url, RedisConfig::default())?;
         Inside::new(&backend.inner.runtime, backend.inner.link()).await?;
@@ -100,6 +128,10 @@ impl Redis {
     }
 
     /// A backend that connects when it is first used.
+    ///
+    /// # Errors
+    /// [`Invalid`](ErrorKind::Invalid) if the URL is none, [`NotSent`](ErrorKind::NotSent) if no
+    /// thread can be started outside of a runtime.
     pub fn lazy(url: &str, config: RedisConfig) -> Result<Self> {
         const EXPECTED: &str = "redis://host:port/db or unix:///path";
         // A URL that may hold a password is not repeated.

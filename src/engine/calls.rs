@@ -13,6 +13,20 @@ use crate::error::WireError;
 use crate::resp::{Protocol, Value};
 
 /// Command lines, in order. Each starts with the words of its name.
+///
+/// ```
+/// use stockroom::commands::string::{GET, SET};
+/// use stockroom::{Engine, engine::Calls, resp::Value};
+///
+/// let mut calls = Calls::default();
+/// calls.call(&SET, [&b"k"[..], b"v"]);
+/// calls.push(&GET);
+/// calls.word(b"k");
+/// // One transaction, no word copied.
+/// let replies = Engine::new().atomic(&calls)?;
+/// assert_eq!(replies[..], [Value::OK, Value::bulk("v")]);
+/// # Ok::<(), stockroom::WireError>(())
+/// ```
 #[derive(Debug, Default)]
 pub struct Calls<'a> {
     words: SmallVec<[&'a [u8]; 24]>,

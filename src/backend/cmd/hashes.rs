@@ -10,6 +10,7 @@ pub fn hset<'a>(key: &'a [u8], field: &'a [u8], value: impl Into<Arg<'a>>) -> Cm
 }
 
 /// `HSET key field value …`: how many fields are new.
+/// None at all is refused by the server.
 pub fn hset_all<'a, V: Into<Arg<'a>>>(
     key: &'a [u8],
     fields: impl IntoIterator<Item = (&'a [u8], V)>,
@@ -29,6 +30,7 @@ pub fn hget<'a, T>(key: &'a [u8], field: &'a [u8]) -> Cmd<'a, Option<T>> {
 }
 
 /// `HMGET key field …`: the values, in order.
+/// None at all is refused by the server.
 pub fn hmget<'a, T>(
     key: &'a [u8],
     fields: impl IntoIterator<Item = &'a [u8]>,
@@ -62,6 +64,7 @@ pub fn hexists<'a>(key: &'a [u8], field: &'a [u8]) -> Cmd<'a, bool> {
 }
 
 /// `HDEL key field …`: how many were there.
+/// None at all is refused by the server.
 pub fn hdel<'a>(key: &'a [u8], fields: impl IntoIterator<Item = &'a [u8]>) -> Cmd<'a, u64> {
     Cmd::new(&hash::HDEL).arg(key).args(fields)
 }

@@ -8,11 +8,13 @@ use crate::commands::{expiry, generic};
 use crate::env::Timestamp;
 
 /// `DEL key …`: how many were there.
+/// None at all is refused by the server.
 pub fn del<'a, K: Into<Arg<'a>>>(keys: impl IntoIterator<Item = K>) -> Cmd<'a, u64> {
     Cmd::new(&generic::DEL).args(keys)
 }
 
 /// `UNLINK key …`: how many were there.
+/// None at all is refused by the server.
 pub fn unlink<'a, K: Into<Arg<'a>>>(keys: impl IntoIterator<Item = K>) -> Cmd<'a, u64> {
     Cmd::new(&generic::UNLINK).args(keys)
 }

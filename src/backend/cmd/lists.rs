@@ -4,6 +4,7 @@ use super::{Arg, Cmd};
 use crate::commands::list;
 
 /// `LPUSH key element …`: the new length.
+/// None at all is refused by the server.
 pub fn lpush<'a, E: Into<Arg<'a>>>(
     key: &'a [u8],
     elements: impl IntoIterator<Item = E>,
@@ -12,6 +13,7 @@ pub fn lpush<'a, E: Into<Arg<'a>>>(
 }
 
 /// `RPUSH key element …`: the new length.
+/// None at all is refused by the server.
 pub fn rpush<'a, E: Into<Arg<'a>>>(
     key: &'a [u8],
     elements: impl IntoIterator<Item = E>,

@@ -4,6 +4,7 @@ use super::{Arg, Cmd};
 use crate::commands::set;
 
 /// `SADD key member …`: how many are new.
+/// None at all is refused by the server.
 pub fn sadd<'a, M: Into<Arg<'a>>>(
     key: &'a [u8],
     members: impl IntoIterator<Item = M>,
@@ -12,6 +13,7 @@ pub fn sadd<'a, M: Into<Arg<'a>>>(
 }
 
 /// `SREM key member …`: how many were there.
+/// None at all is refused by the server.
 pub fn srem<'a, M: Into<Arg<'a>>>(
     key: &'a [u8],
     members: impl IntoIterator<Item = M>,
@@ -35,6 +37,7 @@ pub fn smembers<T>(key: &[u8]) -> Cmd<'_, Vec<T>> {
 }
 
 /// `SINTER key …`: the members that all have.
+/// None at all is refused by the server.
 pub fn sinter<'a, T>(keys: impl IntoIterator<Item = &'a [u8]>) -> Cmd<'a, Vec<T>> {
     Cmd::new(&set::SINTER).args(keys)
 }

@@ -12,6 +12,7 @@ pub fn get<T>(key: &[u8]) -> Cmd<'_, Option<T>> {
 }
 
 /// `MGET key …`: the values, in order.
+/// None at all is refused by the server.
 pub fn mget<'a, T>(keys: impl IntoIterator<Item = &'a [u8]>) -> Cmd<'a, Vec<Option<T>>> {
     Cmd::new(&string::MGET).args(keys)
 }

@@ -42,6 +42,7 @@ pub fn zadd<'a>(
 }
 
 /// `ZADD key score member …`: how many are new.
+/// None at all is refused by the server.
 pub fn zadd_all<'a, S: Into<Score>>(
     key: &'a [u8],
     members: impl IntoIterator<Item = (S, &'a [u8])>,
@@ -52,6 +53,7 @@ pub fn zadd_all<'a, S: Into<Score>>(
 }
 
 /// `ZREM key member …`: how many were there.
+/// None at all is refused by the server.
 pub fn zrem<'a, M: Into<Arg<'a>>>(
     key: &'a [u8],
     members: impl IntoIterator<Item = M>,
@@ -80,6 +82,7 @@ pub fn zscore<'a>(key: &'a [u8], member: &'a [u8]) -> Cmd<'a, Option<f64>> {
 }
 
 /// `ZMSCORE key member …`: the scores, in order.
+/// None at all is refused by the server.
 pub fn zmscore<'a, M: Into<Arg<'a>>>(
     key: &'a [u8],
     members: impl IntoIterator<Item = M>,
