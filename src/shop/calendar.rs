@@ -1,8 +1,9 @@
-//! The calendar: days as dates and back, and times as the published logs write them, always in UTC.
+//! The calendar: days as dates and back, and times as the published logs write them, in UTC.
 //!
-//! Dates are those of the proleptic Gregorian calendar. Two written forms: C's `asctime`, which starts a line of the recent log, and an ISO hour, which names
-//! the hours of the common log. Every [`Timestamp`] can be written; what is read must be exactly
-//! what writing gives, so each time has one spelling.
+//! Dates are those of the proleptic Gregorian calendar. Two written forms: C's `asctime`, which
+//! starts a line of the recent log, and an ISO hour, which names the hours of the common log. Every
+//! [`Timestamp`] can be written; what is read must be exactly what writing gives, so each time has
+//! one spelling.
 
 use crate::env::Timestamp;
 
