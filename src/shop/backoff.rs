@@ -1,5 +1,5 @@
-//! What trying again needs: [`Backoff`], how long to wait before, and [`unwritten`], whether the
-//! failure was harmless.
+//! What trying again needs: [`Backoff`], how long to wait before, and whether the failure was
+//! harmless: [`unwritten`], [`after_a_part`].
 //!
 //! The wait doubles up to a limit; half of it is random, so that clients that failed together do
 //! not come back together. The randomness is the backend's: with a seed the waits repeat.
@@ -50,6 +50,11 @@ pub(super) fn unwritten(error: Error) -> Error {
     }
 }
 
+/// An error of a later one of several steps, of which the earlier ones stand.
+pub(super) fn after_a_part(error: Error) -> Error {
+    if error.is_definite() { error.with_kind(ErrorKind::Partly) } else { error }
+}
+
 /// `d` times `random` / 2⁶⁴.
 fn fraction(d: Duration, random: u64) -> Duration {
     let nanos = u64::try_from(d.as_nanos()).unwrap_or(u64::MAX);
@@ -88,6 +93,14 @@ mod tests {
         let partly = Error::from(WireError::WRONGTYPE).with_kind(ErrorKind::Partly);
         let error = unwritten(partly);
         assert_eq!((error.kind(), error.code()), (ErrorKind::Refused, Some("WRONGTYPE")));
+    }
+
+    #[test]
+    fn after_a_part_nothing_is_said_not_to_have_happened() {
+        for kind in [ErrorKind::NotSent, ErrorKind::Refused, ErrorKind::GaveUp] {
+            assert_eq!(after_a_part(Error::new(kind, "x")).kind(), ErrorKind::Partly);
+        }
+        assert_eq!(after_a_part(Error::new(ErrorKind::Unknown, "x")).kind(), ErrorKind::Unknown);
     }
 
     #[test]

@@ -13,14 +13,14 @@ mod halving;
 use std::time::Duration;
 
 use self::halving::{exact_step, weight};
-use super::backoff::unwritten;
+use super::backoff::{after_a_part, unwritten};
 use super::check::id;
 use super::daemon::{Chore, Progress};
 use super::keys::{Key, Keys};
 use crate::backend::{Backend, cmd};
 use crate::bytes::Bytes;
 use crate::env::Timestamp;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, Result};
 
 /// How many items are kept unless told otherwise.
 const KEPT: u64 = 20_000;
@@ -96,16 +96,14 @@ impl<B: Backend> Popularity<B> {
     /// which there are about 1,100 at most, for any number of times.
     ///
     /// Repeated after a lost reply it halves again. When a later one of several transactions fails
-    /// the error is [`Partly`](ErrorKind::Partly), or [`Unknown`](ErrorKind::Unknown).
+    /// the error is [`Partly`](crate::ErrorKind::Partly), or [`Unknown`](crate::ErrorKind::Unknown).
     pub async fn rescale(&self, times: u64) -> Result<u64> {
         if times == 0 {
             return Err(Error::invalid("number of halvings", times, "at least 1"));
         }
         let (mut done, mut items) = self.rescale_some(times).await?;
         while done < times {
-            let (more, left) = self.rescale_some(times - done).await.map_err(|error| {
-                if error.is_definite() { error.with_kind(ErrorKind::Partly) } else { error }
-            })?;
+            let (more, left) = self.rescale_some(times - done).await.map_err(after_a_part)?;
             done += more;
             items = left;
         }

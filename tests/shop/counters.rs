@@ -443,6 +443,27 @@ fn refusal_of_another_kind_stops_the_cleaner() {
 }
 
 #[test]
+fn cleaner_that_fails_half_way_says_that_a_part_is_done() {
+    fn body<B: Backend>(backend: &B, env: &Env) {
+        counters(backend, &[1]).increment_all(&[(b"a", 1), (b"b", 1)]).wait().unwrap();
+        env.advance(secs(1_000));
+        let looks = AtomicU64::new(0);
+        let second_fails = move |step: &Step| match step {
+            Step::Watch(_) if looks.fetch_add(1, Ordering::SeqCst) == 1 => Fate::NotSent,
+            _ => Fate::Pass,
+        };
+        let hostile = counters(&Interposed::new(backend.clone(), second_fails), &[1]);
+        let mut cleaner = hostile.cleaner();
+        assert_eq!(cleaner.pass().wait().unwrap_err().kind(), ErrorKind::Partly);
+        assert_eq!(hostile.known().wait().unwrap(), [(1, "b".into())]);
+        // It looks at the same page again.
+        assert_eq!(cleaner.pass().wait().unwrap().counters, 1);
+        assert_index_is_exact(backend, &counters(backend, &[1]));
+    }
+    on_both!(body);
+}
+
+#[test]
 fn long_neglected_counters_are_read_in_portions() {
     fn body<B: Backend>(backend: &B, _: &Env) {
         let counters = counters(backend, &[1]);

@@ -12,8 +12,8 @@ use super::{Counters, Key, SAMPLES, split};
 use crate::backend::{Backend, Session, cmd};
 use crate::bytes::Bytes;
 use crate::env::Timestamp;
-use crate::error::Result;
-use crate::shop::backoff::unwritten;
+use crate::error::{Error, Result};
+use crate::shop::backoff::{after_a_part, unwritten};
 use crate::shop::daemon::{Chore, Progress};
 use crate::types::number::parse_i64;
 
@@ -39,7 +39,8 @@ const VISIT_EVERY: Duration = Duration::from_secs(60);
 /// WATCH and HKEYS, then a transaction of HDEL and ZREM. O(slices).
 ///
 /// Any number of cleaners may run side by side, and one may die or be dropped anywhere: the next
-/// one finishes. After an error the next step looks at the same page again.
+/// one finishes. After an error the next step looks at the same page again; what was removed before
+/// it stays removed, and the error is [`Partly`](crate::ErrorKind::Partly) then.
 ///
 /// ```
 /// use std::time::Duration;
@@ -108,7 +109,8 @@ impl<B: Backend> CounterCleaner<B> {
     pub async fn pass(&mut self) -> Result<CleanedCounters> {
         let mut sum = self.page().await?;
         while self.pass.is_some() {
-            sum.add(self.page().await?);
+            let page = self.page().await;
+            sum.add(page.map_err(|error| sum.blame(error))?);
         }
         Ok(sum)
     }
@@ -157,7 +159,8 @@ impl<B: Backend> CounterCleaner<B> {
                 });
             }
         }
-        cleaned.add(self.counters.clean(&visits).await?);
+        let result = self.counters.clean(&visits, &mut cleaned).await;
+        result.map_err(|error| cleaned.blame(error))?;
         self.turn_page(began, &members, precisions);
         Ok(cleaned)
     }
@@ -197,8 +200,8 @@ impl<B: Backend> Chore for CounterCleaner<B> {
 }
 
 impl<B: Backend> Counters<B> {
-    async fn clean(&self, visits: &[Visit]) -> Result<CleanedCounters> {
-        let mut cleaned = CleanedCounters::default();
+    /// Removes what is old of the counters that are due, and adds it to `cleaned` at once.
+    async fn clean(&self, visits: &[Visit], cleaned: &mut CleanedCounters) -> Result<()> {
         let sizes: Vec<_> =
             visits.iter().map(|visit| cmd::hlen(&visit.key).reply_as::<Result<u64>>()).collect();
         let sizes = self.backend.pipeline(sizes).await?;
@@ -217,16 +220,16 @@ impl<B: Backend> Counters<B> {
                     Err(error) => return Err(error),
                 }
             }
-            cleaned.add(self.clean_group(&group).await?);
+            self.clean_group(&group, cleaned).await?;
         }
-        Ok(cleaned)
+        Ok(())
     }
 
     /// Removes what is old of some counters.
-    async fn clean_group(&self, visits: &[&Visit]) -> Result<CleanedCounters> {
+    async fn clean_group(&self, visits: &[&Visit], cleaned: &mut CleanedCounters) -> Result<()> {
         let looks: Vec<_> = visits.iter().map(|visit| cmd::hkeys::<Bytes>(&visit.key)).collect();
         let found = self.backend.pipeline(looks).await?;
-        let mut cleaned = CleanedCounters { visited: visits.len() as u64, ..Default::default() };
+        cleaned.visited += visits.len() as u64;
         let (mut trims, mut hollow) = (Vec::new(), Vec::new());
         for (visit, slices) in visits.iter().zip(&found) {
             let old = old_slices(slices, visit.cutoff);
@@ -244,7 +247,7 @@ impl<B: Backend> Counters<B> {
                 cleaned.add(self.drop_counter(&mut session, visit).await?);
             }
         }
-        Ok(cleaned)
+        Ok(())
     }
 
     /// Removes what is old of a counter, and the counter if that is all of it.
@@ -280,6 +283,11 @@ fn old_slices(fields: &[Bytes], cutoff: i64) -> Vec<&[u8]> {
 }
 
 impl CleanedCounters {
+    /// The error of a step after this was done.
+    fn blame(&self, error: Error) -> Error {
+        if self.slices + self.counters > 0 { after_a_part(error) } else { error }
+    }
+
     fn add(&mut self, more: Self) {
         self.visited += more.visited;
         self.slices += more.slices;
