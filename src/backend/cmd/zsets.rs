@@ -52,6 +52,33 @@ pub fn zadd_all<'a, S: Into<Score>>(
     Cmd::new(&zset::ZADD).arg(key).args::<Arg<'a>>(pairs)
 }
 
+/// `ZADD key XX score member`: gives a new score to a member that is there.
+pub fn zadd_existing<'a>(
+    key: &'a [u8],
+    score: impl Into<Score>,
+    member: impl Into<Arg<'a>>,
+) -> Cmd<'a, ()> {
+    Cmd::new(&zset::ZADD).arg(key).arg("XX").arg(score.into()).arg(member)
+}
+
+/// `ZADD key LT score member`: adds the member, or lowers its score to this.
+pub fn zadd_least<'a>(
+    key: &'a [u8],
+    score: impl Into<Score>,
+    member: impl Into<Arg<'a>>,
+) -> Cmd<'a, ()> {
+    Cmd::new(&zset::ZADD).arg(key).arg("LT").arg(score.into()).arg(member)
+}
+
+/// `ZADD key GT score member`: adds the member, or raises its score to this.
+pub fn zadd_greatest<'a>(
+    key: &'a [u8],
+    score: impl Into<Score>,
+    member: impl Into<Arg<'a>>,
+) -> Cmd<'a, ()> {
+    Cmd::new(&zset::ZADD).arg(key).arg("GT").arg(score.into()).arg(member)
+}
+
 /// `ZREM key member …`: how many were there.
 /// None at all is refused by the server.
 pub fn zrem<'a, M: Into<Arg<'a>>>(
