@@ -23,6 +23,11 @@ impl Backoff {
         Self { first, most, failures: 0 }
     }
 
+    /// These waits, after so many failures already.
+    pub(super) const fn after(self, failures: u32) -> Self {
+        Self { failures, ..self }
+    }
+
     /// Starts over, after a success.
     pub(super) fn reset(&mut self) {
         self.failures = 0;

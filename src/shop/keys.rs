@@ -20,6 +20,10 @@
 //! | fair locks | `fairlock:NAME` with `:holders` `:queue` `:waits` `:grants` `:meta` |
 //! | semaphores | `semaphore:NAME` with the same |
 //! | published semaphores | `sem:NAME` `sem:NAME:owner` `sem:NAME:counter` |
+//! | row cache | `delay:` `schedule:` `inv:ROW` `loading:ROW` `failing:` |
+//! | statistics | `stats:CONTEXT:KIND:HOUR` `slowest:AccessTime:HOUR` `counted:CONTEXT:KIND:ID` |
+//! | contacts | `contacts:USER` (published as `recent:USER`) |
+//! | address book | `members:GROUP` |
 
 use std::fmt;
 use std::ops::Deref;
@@ -217,6 +221,66 @@ impl Keys {
         self.counts(precision).of(name)
     }
 
+    /// Sorted set row → how often it is loaded, in seconds.
+    pub fn delays(&self) -> Key {
+        self.name(b"delay:")
+    }
+
+    /// Sorted set row → when it is loaded next.
+    pub fn schedule(&self) -> Key {
+        self.name(b"schedule:")
+    }
+
+    /// A cached row.
+    pub fn row(&self, row: &[u8]) -> Key {
+        self.with(b"inv:", row)
+    }
+
+    /// Who loads a row at the moment.
+    pub fn loading(&self, row: &[u8]) -> Key {
+        self.with(b"loading:", row)
+    }
+
+    /// Sorted set row → how often in a row it could not be loaded.
+    pub fn failing(&self) -> Key {
+        self.name(b"failing:")
+    }
+
+    /// Sorted set of the sums of an hour, which is told by its start in seconds.
+    pub fn stats(&self, context: &[u8], kind: &[u8], hour: i64) -> Key {
+        let mut key = self.with(b"stats:", context);
+        key.raw(b":");
+        key.id(kind);
+        key.raw(b":");
+        key.id(&Arg::from(hour));
+        key
+    }
+
+    /// That a value has been counted.
+    pub fn counted(&self, context: &[u8], kind: &[u8], id: &[u8]) -> Key {
+        let mut key = self.with(b"counted:", context);
+        key.raw(b":");
+        key.id(kind);
+        key.raw(b":");
+        key.id(id);
+        key
+    }
+
+    /// Sorted set context → mean access time in an hour, which is told by its start in seconds.
+    pub fn slowest(&self, hour: i64) -> Key {
+        self.with(b"slowest:AccessTime:", &Arg::from(hour))
+    }
+
+    /// List of a user's recent contacts.
+    pub fn contacts(&self, user: &[u8]) -> Key {
+        self.with(b"contacts:", user)
+    }
+
+    /// Sorted set of the names in a group.
+    pub fn members(&self, group: &[u8]) -> Key {
+        self.with(b"members:", group)
+    }
+
     /// How the names of all counters of a precision begin.
     pub(super) fn counts(&self, precision: u32) -> Key {
         let mut key = self.with(b"count:", &Arg::from(u64::from(precision)));
@@ -310,7 +374,7 @@ mod tests {
     #[test]
     fn ordinary_ids_give_the_published_names() {
         let keys = Keys::new();
-        let published: [(Key, &str); 9] = [
+        let published: [(Key, &str); 13] = [
             (keys.login(), "login:"),
             (keys.recent(), "recent:"),
             (keys.viewed_by(b"token"), "viewed:token"),
@@ -320,6 +384,10 @@ mod tests {
             (keys.common_start(b"shop", "info"), "common:shop:info:start"),
             (keys.known(), "known:"),
             (keys.count(300, b"hits"), "count:300:hits"),
+            (keys.delays(), "delay:"),
+            (keys.schedule(), "schedule:"),
+            (keys.row(b"itemX"), "inv:itemX"),
+            (keys.members(b"guild"), "members:guild"),
         ];
         for (key, name) in published {
             assert_eq!(&*key, name.as_bytes());
@@ -332,6 +400,7 @@ mod tests {
     fn name(keys: &[Keys], space: usize, feature: usize, a: &[u8], b: &[u8]) -> (What, Key) {
         let k = &keys[space];
         let text: String = b.iter().map(|b| char::from(*b)).collect();
+        let half = b.split_at(b.len() / 2);
         let number = b.iter().fold(0_u32, |n, b| n.wrapping_mul(256) ^ u32::from(*b));
         let (key, ids) = match feature {
             0 => (k.login(), 0),
@@ -357,16 +426,26 @@ mod tests {
             20 => (k.fair_lock(a)[b.len() % 5].clone(), 4),
             21 => (k.semaphore(a)[b.len() % 5].clone(), 4),
             22 => (k.published_semaphore(a)[b.len() % 3].clone(), 5),
-            _ => (k.count(number, a), 3),
+            23 => (k.count(number, a), 3),
+            24 => (k.delays(), 0),
+            25 => (k.schedule(), 0),
+            26 => (k.failing(), 0),
+            27 => (k.row(a), 1),
+            28 => (k.loading(a), 1),
+            29 => (k.contacts(a), 1),
+            30 => (k.members(a), 1),
+            31 => (k.stats(a, b, 3_600), 2),
+            32 => (k.counted(a, half.0, half.1), 2),
+            _ => (k.slowest(i64::from(number)), 6),
         };
         let second = match ids {
             2 => b.to_vec(),
-            3 => number.to_be_bytes().to_vec(),
+            3 | 6 => number.to_be_bytes().to_vec(),
             4 => vec![(b.len() % 5) as u8],
             5 => vec![(b.len() % 3) as u8],
             _ => Vec::new(),
         };
-        let first = if ids == 0 { Vec::new() } else { a.to_vec() };
+        let first = if matches!(ids, 0 | 6) { Vec::new() } else { a.to_vec() };
         ((space, feature, first, second), key)
     }
 
@@ -395,7 +474,7 @@ mod tests {
         #[test]
         fn no_two_features_and_no_two_ids_share_a_key(
             spaces in vec(hostile(), 2),
-            names in vec((0..6_usize, 0..24_usize, hostile(), hostile()), 200),
+            names in vec((0..6_usize, 0..34_usize, hostile(), hostile()), 200),
         ) {
             let mut keys = vec![Keys::new(), Keys::in_namespace("a"), Keys::tagged("a")];
             keys.extend(spaces.iter().map(Keys::in_namespace));

@@ -13,6 +13,10 @@
 //! | the most frequent messages | [`CommonLog`] |
 //! | one at a time, in any order or in that of arrival | [`Lock`], [`FairLock`] |
 //! | no more than so many at a time | [`Semaphore`] |
+//! | rows of the database, kept fresh | [`RowCache`] |
+//! | mean and spread of values, slowest pages | [`Statistics`] |
+//! | whom a user wrote to last | [`Contacts`] |
+//! | the members of a group, by name | [`AddressBook`] |
 //!
 //! Each feature runs on the engine in memory and on a real Redis, takes the time from the
 //! backend's clock, sends what belongs together in one round trip and what must be atomic as one
@@ -28,14 +32,17 @@
 //! its range; as a Redis transaction does not roll back, its other commands stand then, and the
 //! error is [`Partly`](crate::ErrorKind::Partly).
 
+mod address_book;
 mod backoff;
 pub(crate) mod calendar;
 mod cart;
 mod check;
 mod common_log;
+mod contacts;
 mod counters;
 pub mod daemon;
 mod flight;
+mod fold;
 mod held;
 mod keys;
 mod lease;
@@ -44,14 +51,18 @@ mod page_cache;
 mod popularity;
 mod purchases;
 mod recent_log;
+mod row_cache;
 pub mod semaphore;
 mod sessions;
 mod severity;
+mod statistics;
 pub(crate) mod url;
 
+pub use address_book::{AddressBook, SUGGESTED};
 pub use cart::Cart;
 pub use check::{MAX_ID, MAX_MESSAGE};
 pub use common_log::{CommonLog, Counted, LogHour};
+pub use contacts::{CONTACTS_KEPT, Contacts};
 pub use counters::{CleanedCounters, CounterCleaner, Counters, LARGEST_STEP, PRECISIONS, SAMPLES};
 pub use daemon::{Chore, Daemon, Progress};
 pub use held::{Held, Renewal};
@@ -62,6 +73,10 @@ pub use page_cache::{PAGE_TTL, Page, PageCache, Served};
 pub use popularity::{Popularity, RESCALE_EVERY, Rescaler};
 pub use purchases::{Conversion, Order, Purchases};
 pub use recent_log::{LOG_KEPT, LogLine, RecentLog};
+pub use row_cache::{
+    Columns, FetchedRow, RowCache, RowOutcome, RowPlan, RowRefresher, RowSource, RowStep,
+};
 pub use semaphore::Semaphore;
 pub use sessions::{Cleaned, DEFAULT_LIMIT, SessionCleaner, Sessions};
 pub use severity::Severity;
+pub use statistics::{ACCESS_TIME, Recorded, SLOWEST_KEPT, Statistics, Summary, Timed};

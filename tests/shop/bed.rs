@@ -95,6 +95,15 @@ impl<'r> Clock<'r> {
         Self { env, server }
     }
 
+    pub(crate) fn now(&self) -> Timestamp {
+        self.env.now()
+    }
+
+    /// The backend's part of it, which can be moved from within a step.
+    pub(crate) fn env(&self) -> Env {
+        self.env.clone()
+    }
+
     pub(crate) fn advance(&self, d: Duration) {
         self.set(self.env.now() + d);
     }

@@ -9,8 +9,11 @@ mod support;
 mod awake;
 mod bed;
 mod interpose;
+mod rows;
 
+mod address_book;
 mod cart;
+mod contacts;
 mod counters;
 mod daemon;
 mod daemons;
@@ -23,6 +26,9 @@ mod page_cache;
 mod popularity;
 mod published;
 mod purchases;
+mod row_cache;
+mod row_races;
 #[cfg(feature = "lua")]
 mod semaphores;
 mod sessions;
+mod statistics;

@@ -1,9 +1,13 @@
 //! The tests that the published articles come with, in our own words: login cookies, cart cookies,
-//! cached requests.
+//! cached requests, cached rows.
 
-use stockroom::Error;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
 use stockroom::backend::{Backend, Wait};
-use stockroom::shop::{Cart, Keys, PageCache, Served, Sessions};
+use stockroom::shop::{Cart, Keys, PageCache, RowCache, RowStep, Served, Sessions};
+use stockroom::{Bytes, Error};
 
 use crate::bed::each_backend;
 
@@ -54,5 +58,40 @@ each_backend! {
             let page = cache.fetch(uncacheable, other).wait().unwrap();
             assert_eq!((page.body, page.served), ("something else".into(), Served::Uncacheable));
         }
+    }
+}
+
+each_backend! {
+    fn cached_rows(backend, clock) {
+        let stock = Arc::new(AtomicU64::new(1));
+        let inventory = {
+            let stock = Arc::clone(&stock);
+            move |row: Bytes| {
+                let row = String::from_utf8_lossy(&row).into_owned();
+                let n = stock.load(Ordering::SeqCst);
+                let columns = [("id".to_owned(), row.into()), ("cached".to_owned(), n.into())];
+                async move { Ok::<_, Error>(Some(columns.into_iter().collect())) }
+            }
+        };
+        let rows = RowCache::new(backend.clone(), Keys::new());
+        let drain = || {
+            let step = || rows.refresh_step(&inventory).wait().unwrap();
+            while !matches!(step(), RowStep::Idle(_)) {}
+        };
+        rows.schedule(b"itemX", Duration::from_secs(5)).wait().unwrap();
+        drain();
+        let first = rows.get(b"itemX").wait().unwrap().unwrap();
+        assert_eq!(first, r#"{"id":"itemX","cached":1}"#);
+        stock.store(2, Ordering::SeqCst);
+        clock.advance_secs(1);
+        drain();
+        assert_eq!(rows.get(b"itemX").wait().unwrap(), Some(first));
+        clock.advance_secs(5);
+        drain();
+        let second = rows.get(b"itemX").wait().unwrap().unwrap();
+        assert_eq!(second, r#"{"id":"itemX","cached":2}"#);
+        rows.schedule_secs(b"itemX", -1.0).wait().unwrap();
+        drain();
+        assert_eq!(rows.get(b"itemX").wait().unwrap(), None);
     }
 }
