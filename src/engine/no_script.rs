@@ -4,7 +4,6 @@ use super::Shared;
 use crate::commands::{Cx, Reply, ScriptOp, Spec};
 use crate::error::WireError;
 
-#[expect(clippy::needless_pass_by_ref_mut, reason = "as where there are scripts")]
 pub(super) fn run(_: &Shared, _: &Spec, _: ScriptOp, _: &mut Cx<'_>, _: &[&[u8]]) -> Reply {
     Err(WireError::fixed("ERR scripts need the feature 'lua', without which this was built"))
 }

@@ -96,7 +96,8 @@ impl<B: Backend> Popularity<B> {
     /// which there are about 1,100 at most, for any number of times.
     ///
     /// Repeated after a lost reply it halves again. When a later one of several transactions fails
-    /// the error is [`Partly`](crate::ErrorKind::Partly), or [`Unknown`](crate::ErrorKind::Unknown).
+    /// the error is [`Partly`](crate::ErrorKind::Partly), or
+    /// [`Unknown`](crate::ErrorKind::Unknown).
     pub async fn rescale(&self, times: u64) -> Result<u64> {
         if times == 0 {
             return Err(Error::invalid("number of halvings", times, "at least 1"));
