@@ -8,6 +8,8 @@ use std::pin::pin;
 use std::task::{Context, Waker};
 use std::time::Duration;
 
+#[cfg(feature = "lua")]
+use stockroom::backend::Script;
 use stockroom::backend::{Backend, Cmd, Memory, Session, Stats, Wait, cmd};
 use stockroom::commands::{Arg, Flags, Run, SessionOp, Spec};
 use stockroom::{Bytes, Env, ErrorKind, Result, Timestamp};
@@ -230,6 +232,28 @@ fn empty_commit_asks_whether_the_watched_keys_have_changed() {
 }
 
 /// A command that changes the connection.
+#[cfg(feature = "lua")]
+#[test]
+fn script_is_sent_by_its_hash_and_in_full_only_to_who_does_not_know_it() {
+    static ADD: Script = Script::new("return redis.call('INCRBY', KEYS[1], ARGV[1])");
+    static OTHER: Script = Script::new("return redis.error_reply('MINE x')");
+    fn body<B: Backend>(backend: &B) {
+        let add = |n: i64| backend.script::<i64>(&ADD, &[b"n\0"], &[n.into()]).wait();
+        assert_eq!(add(5).unwrap(), 5);
+        assert_eq!(add(6).unwrap(), 11);
+        assert_eq!(backend.stats(), Stats { commands: 3, round_trips: 3 });
+        let mut session = backend.session().wait().unwrap();
+        assert_eq!(session.script::<i64>(&ADD, &[b"n\0"], &[1.into()]).wait().unwrap(), 12);
+        backend.run(cmd::set(b"s", b"text")).wait().unwrap();
+        let error = backend.script::<i64>(&ADD, &[b"s"], &[1.into()]).wait().unwrap_err();
+        assert_eq!((error.kind(), error.code()), (ErrorKind::Refused, Some("ERR")));
+        // A reply type that takes an error for a value does not hide that the script is unknown.
+        let reply = backend.script::<Result<i64>>(&OTHER, &[], &[]).wait().unwrap();
+        assert_eq!(reply.unwrap_err().code(), Some("MINE"));
+    }
+    on_both!(body);
+}
+
 fn select() -> Cmd<'static, ()> {
     static SELECT: Spec =
         Spec::new("SELECT", Run::Session(SessionOp::Select), Flags::NONE, &[Arg::Db]);

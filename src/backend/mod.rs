@@ -69,6 +69,7 @@ pub use wait::{Wait, wait};
 use crate::commands::{Flags, Run, SessionOp, Spec};
 use crate::env::Timestamp;
 use crate::error::{Error, Result};
+use crate::resp::Value;
 
 /// Where typed commands go. Clones share everything.
 ///
@@ -104,12 +105,12 @@ pub trait Backend: Clone + Send + Sync + 'static {
         args: &[Arg<'_>],
     ) -> impl Future<Output = Result<T>> + Send {
         async move {
-            match self.run(script.by_hash(keys, args)).await {
-                Err(error) if error.code() == Some("NOSCRIPT") => {
-                    self.run(script.in_full(keys, args)).await
-                }
-                done => done,
+            // As it is: a `T` may be one that takes an error reply for a value.
+            let reply: Value = self.run(script.by_hash(keys, args)).await?;
+            if script::is_unknown(&reply) {
+                return self.run(script.in_full(keys, args)).await;
             }
+            T::from_value(reply)
         }
     }
 
@@ -168,12 +169,12 @@ pub trait Session: Send + 'static {
         args: &[Arg<'_>],
     ) -> impl Future<Output = Result<T>> + Send {
         async move {
-            match self.run(script.by_hash(keys, args)).await {
-                Err(error) if error.code() == Some("NOSCRIPT") => {
-                    self.run(script.in_full(keys, args)).await
-                }
-                done => done,
+            // As it is: a `T` may be one that takes an error reply for a value.
+            let reply: Value = self.run(script.by_hash(keys, args)).await?;
+            if script::is_unknown(&reply) {
+                return self.run(script.in_full(keys, args)).await;
             }
+            T::from_value(reply)
         }
     }
 

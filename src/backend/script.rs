@@ -8,6 +8,7 @@ use sha1::{Digest, Sha1};
 use super::arg::Arg;
 use super::cmd::Cmd;
 use crate::commands::scripting;
+use crate::resp::Value;
 
 /// A Lua script: nobody sees a part of what it does.
 ///
@@ -67,6 +68,11 @@ impl Script {
 
 fn call<'a, T>(cmd: Cmd<'a, T>, keys: &[&'a [u8]], args: &[Arg<'a>]) -> Cmd<'a, T> {
     cmd.arg(keys.len()).args(keys.iter().copied()).args(args.iter().cloned())
+}
+
+/// Whether a server says that it does not know the script.
+pub(super) fn is_unknown(reply: &Value) -> bool {
+    matches!(reply, Value::Error(error) if error.code() == b"NOSCRIPT")
 }
 
 impl fmt::Debug for Script {

@@ -30,6 +30,15 @@ pub(super) fn split(
     }
 }
 
+/// The words of `line`; `None` when its quotes do not match up.
+#[cfg(feature = "lua")]
+pub(crate) fn words(line: &[u8]) -> Option<Vec<Vec<u8>>> {
+    let mut line = line.to_vec();
+    let mut found = Vec::new();
+    split(&mut line, 0, &mut found).ok()?;
+    found.into_iter().map(|(start, end)| Some(line.get(start..end)?.to_vec())).collect()
+}
+
 /// Reads one word from `read` on and writes it from `write` on; gives both positions after it.
 fn word(line: &mut [u8], mut read: usize, mut write: usize) -> Result<(usize, usize), Unbalanced> {
     let mut quote = None;

@@ -16,7 +16,7 @@
 mod decimal;
 pub mod double;
 mod encode;
-mod inline;
+pub(crate) mod inline;
 mod reply;
 mod request;
 mod value;

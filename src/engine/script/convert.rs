@@ -1,178 +1,212 @@
-//! Replies as Lua values, and Lua values as replies, as Redis 7.0 converts them.
+//! Replies as Lua values, and Lua values as replies: Redis's tables of conversion.
 
-use mlua::{Lua, Result, Table, Value as Lv};
+use mlua::{Lua, Table, Value as LuaValue};
 
 use crate::bytes::Bytes;
+use crate::commands::Reply;
 use crate::error::WireError;
+use crate::resp::double::push_f64;
 use crate::resp::{Protocol, Value};
-use crate::types::number::{format_f64, parse_i64};
 
-/// How deep a table may be nested in a reply; Redis is bound by the stack of its interpreter.
-const MAX_DEPTH: usize = 128;
+/// How deep tables may lie inside each other in a reply. (In Redis about 8,000: what the stack of
+/// its interpreter holds.)
+const DEPTH: usize = 128;
 
-/// A reply as the Lua value that `redis.call` gives.
-pub(super) fn to_lua(lua: &Lua, reply: &Value, protocol: Protocol) -> Result<Lv> {
+/// The names of fields that say what a table is.
+#[derive(Debug)]
+pub(super) struct Fields {
+    err: mlua::String,
+    ok: mlua::String,
+    double: mlua::String,
+    map: mlua::String,
+    set: mlua::String,
+    big_number: mlua::String,
+    verbatim: mlua::String,
+    format: mlua::String,
+    string: mlua::String,
+}
+
+impl Fields {
+    pub(super) fn new(lua: &Lua) -> mlua::Result<Self> {
+        Ok(Self {
+            err: lua.create_string("err")?,
+            ok: lua.create_string("ok")?,
+            double: lua.create_string("double")?,
+            map: lua.create_string("map")?,
+            set: lua.create_string("set")?,
+            big_number: lua.create_string("big_number")?,
+            verbatim: lua.create_string("verbatim_string")?,
+            format: lua.create_string("format")?,
+            string: lua.create_string("string")?,
+        })
+    }
+}
+
+/// A reply as a script sees it that has asked for `protocol`.
+pub(super) fn to_lua(lua: &Lua, value: &Value, protocol: Protocol) -> mlua::Result<LuaValue> {
     let resp3 = protocol == Protocol::Resp3;
-    Ok(match reply {
-        Value::Nil | Value::NilArray if resp3 => Lv::Nil,
-        Value::Nil | Value::NilArray => Lv::Boolean(false),
-        Value::Int(n) => Lv::Number(*n as f64),
-        Value::Bulk(bytes) => Lv::String(lua.create_string(&**bytes)?),
-        Value::Simple(text) => tagged(lua, "ok", text.as_bytes())?,
-        Value::Error(error) => tagged(lua, "err", error.as_bytes())?,
-        Value::Double(x) if resp3 => {
-            let table = lua.create_table()?;
-            table.raw_set("double", *x)?;
-            Lv::Table(table)
+    let string = |bytes: &[u8]| Ok(LuaValue::String(lua.create_string(bytes)?));
+    let absent = if resp3 { LuaValue::Nil } else { LuaValue::Boolean(false) };
+    match value {
+        Value::Nil | Value::NilArray => Ok(absent),
+        Value::Simple(text) => tagged(lua, "ok", string(text.as_bytes())?),
+        Value::Error(error) => tagged(lua, "err", string(error.as_bytes())?),
+        Value::Bulk(bytes) => string(bytes),
+        Value::Int(n) => Ok(LuaValue::Number(*n as f64)),
+        Value::Double(x) if resp3 => tagged(lua, "double", LuaValue::Number(*x)),
+        Value::Double(x) => {
+            let mut text = Vec::with_capacity(24);
+            push_f64(&mut text, *x);
+            string(&text)
         }
-        Value::Double(x) => Lv::String(lua.create_string(format_f64(*x))?),
-        Value::Bool(yes) if resp3 => Lv::Boolean(*yes),
-        Value::Bool(yes) => Lv::Number(f64::from(u8::from(*yes))),
-        Value::Set(items) if resp3 => {
-            let set = lua.create_table()?;
-            for item in items {
-                set.raw_set(to_lua(lua, item, protocol)?, true)?;
-            }
-            wrapped(lua, "set", set)?
+        Value::Bool(yes) if resp3 => Ok(LuaValue::Boolean(*yes)),
+        Value::Bool(yes) => Ok(LuaValue::Number(f64::from(*yes))),
+        Value::Verbatim(format, text) if resp3 => {
+            let table = lua.create_table_with_capacity(0, 2)?;
+            table.raw_set("format", string(format)?)?;
+            table.raw_set("string", string(text)?)?;
+            tagged(lua, "verbatim_string", LuaValue::Table(table))
         }
-        Value::Array(items) | Value::Push(items) | Value::Set(items) => list(lua, items, protocol)?,
+        Value::BigNumber(digits) if resp3 => tagged(lua, "big_number", string(digits)?),
+        Value::Verbatim(_, text) | Value::BigNumber(text) => string(text),
         Value::Map(pairs) if resp3 => {
-            let map = lua.create_table()?;
+            let table = lua.create_table_with_capacity(0, pairs.len())?;
             for (key, value) in pairs {
-                map.raw_set(to_lua(lua, key, protocol)?, to_lua(lua, value, protocol)?)?;
+                table.raw_set(to_lua(lua, key, protocol)?, to_lua(lua, value, protocol)?)?;
             }
-            wrapped(lua, "map", map)?
+            tagged(lua, "map", LuaValue::Table(table))
+        }
+        Value::Set(items) if resp3 => {
+            let table = lua.create_table_with_capacity(0, items.len())?;
+            for item in items {
+                table.raw_set(to_lua(lua, item, protocol)?, true)?;
+            }
+            tagged(lua, "set", LuaValue::Table(table))
         }
         Value::Map(pairs) => {
-            let flat = lua.create_table_with_capacity(pairs.len() * 2, 0)?;
-            for (at, item) in pairs.iter().flat_map(|(key, value)| [key, value]).enumerate() {
-                flat.raw_set(at + 1, to_lua(lua, item, protocol)?)?;
+            list(lua, pairs.iter().flat_map(|(k, v)| [k, v]), pairs.len() * 2, protocol)
+        }
+        Value::Array(items) | Value::Set(items) | Value::Push(items) => {
+            list(lua, items.iter(), items.len(), protocol)
+        }
+    }
+}
+
+fn list<'v>(
+    lua: &Lua,
+    items: impl Iterator<Item = &'v Value>,
+    len: usize,
+    protocol: Protocol,
+) -> mlua::Result<LuaValue> {
+    let table = lua.create_table_with_capacity(len, 0)?;
+    for (at, item) in items.enumerate() {
+        table.raw_seti(at + 1, to_lua(lua, item, protocol)?)?;
+    }
+    Ok(LuaValue::Table(table))
+}
+
+/// A table with one field.
+fn tagged(lua: &Lua, name: &str, value: LuaValue) -> mlua::Result<LuaValue> {
+    let table = lua.create_table_with_capacity(0, 1)?;
+    table.raw_set(name, value)?;
+    Ok(LuaValue::Table(table))
+}
+
+/// What a script returns, as a reply. `protocol` is the one that it has asked for.
+pub(super) fn to_reply(value: &LuaValue, protocol: Protocol, fields: &Fields) -> Reply {
+    let reading = Reading { protocol, fields };
+    Ok(reading.read(value, 0).unwrap_or_else(|e| Value::Error(WireError::new(format!("ERR {e}")))))
+}
+
+struct Reading<'f> {
+    protocol: Protocol,
+    fields: &'f Fields,
+}
+
+impl Reading<'_> {
+    fn read(&self, value: &LuaValue, depth: usize) -> mlua::Result<Value> {
+        Ok(match value {
+            LuaValue::String(text) => Value::bulk(text.as_bytes()),
+            LuaValue::Boolean(yes) if self.protocol == Protocol::Resp3 => Value::Bool(*yes),
+            LuaValue::Boolean(true) => Value::Int(1),
+            LuaValue::Integer(n) => Value::Int(*n),
+            LuaValue::Number(x) => Value::Int(truncate(*x)),
+            LuaValue::Table(_) if depth == DEPTH => {
+                Value::Error(WireError::fixed("ERR reached lua stack limit"))
             }
-            Lv::Table(flat)
-        }
-        Value::Verbatim(format, text) if resp3 => {
-            let inner = lua.create_table()?;
-            inner.raw_set("format", lua.create_string(format)?)?;
-            inner.raw_set("string", lua.create_string(&**text)?)?;
-            wrapped(lua, "verbatim_string", inner)?
-        }
-        Value::BigNumber(digits) if resp3 => tagged(lua, "big_number", digits)?,
-        Value::Verbatim(_, text) | Value::BigNumber(text) => {
-            Lv::String(lua.create_string(&**text)?)
-        }
-    })
-}
-
-fn list(lua: &Lua, items: &[Value], protocol: Protocol) -> Result<Lv> {
-    let table = lua.create_table_with_capacity(items.len(), 0)?;
-    for (at, item) in items.iter().enumerate() {
-        table.raw_set(at + 1, to_lua(lua, item, protocol)?)?;
+            LuaValue::Table(table) => self.table(table, depth + 1)?,
+            _ => Value::Nil,
+        })
     }
-    Ok(Lv::Table(table))
+
+    fn table(&self, table: &Table, depth: usize) -> mlua::Result<Value> {
+        let field = |name: &mlua::String| table.raw_get::<LuaValue>(name);
+        if let LuaValue::String(text) = field(&self.fields.err)? {
+            return Ok(Value::Error(WireError::new(text.as_bytes().to_vec())));
+        }
+        if let LuaValue::String(text) = field(&self.fields.ok)? {
+            let text = text.to_string_lossy().replace(['\r', '\n'], " ");
+            return Ok(Value::Simple(text.into()));
+        }
+        match field(&self.fields.double)? {
+            LuaValue::Number(x) => return Ok(Value::Double(x)),
+            LuaValue::Integer(n) => return Ok(Value::Double(n as f64)),
+            _ => {}
+        }
+        if let LuaValue::String(digits) = field(&self.fields.big_number)? {
+            return Ok(Value::BigNumber(one_line(&digits.as_bytes())));
+        }
+        if let LuaValue::Table(verbatim) = field(&self.fields.verbatim)?
+            && let LuaValue::String(format) = verbatim.raw_get(&self.fields.format)?
+            && let LuaValue::String(text) = verbatim.raw_get(&self.fields.string)?
+        {
+            let mut three = *b"   ";
+            three.iter_mut().zip(&*format.as_bytes()).for_each(|(to, from)| *to = *from);
+            return Ok(Value::Verbatim(three, Bytes::copy_from(&text.as_bytes())));
+        }
+        if let LuaValue::Table(map) = field(&self.fields.map)? {
+            let mut pairs = Vec::new();
+            for pair in map.pairs::<LuaValue, LuaValue>() {
+                let (key, value) = pair?;
+                pairs.push((self.read(&key, depth)?, self.read(&value, depth)?));
+            }
+            return Ok(Value::Map(pairs));
+        }
+        if let LuaValue::Table(set) = field(&self.fields.set)? {
+            let mut items = Vec::new();
+            for pair in set.pairs::<LuaValue, LuaValue>() {
+                items.push(self.read(&pair?.0, depth)?);
+            }
+            return Ok(Value::Set(items));
+        }
+        let mut items = Vec::new();
+        for at in 1.. {
+            match table.raw_get::<LuaValue>(at)? {
+                LuaValue::Nil => break,
+                item => items.push(self.read(&item, depth)?),
+            }
+        }
+        Ok(Value::Array(items))
+    }
 }
 
-/// `{name = text}`
-pub(super) fn tagged(lua: &Lua, name: &str, text: &[u8]) -> Result<Lv> {
-    let table = lua.create_table_with_capacity(0, 1)?;
-    table.raw_set(name, lua.create_string(text)?)?;
-    Ok(Lv::Table(table))
+fn one_line(text: &[u8]) -> Bytes {
+    let plain = |&b: &u8| if matches!(b, b'\r' | b'\n') { b' ' } else { b };
+    text.iter().map(plain).collect::<Vec<u8>>().into()
 }
 
-fn wrapped(lua: &Lua, name: &str, inner: Table) -> Result<Lv> {
-    let table = lua.create_table_with_capacity(0, 1)?;
-    table.raw_set(name, inner)?;
-    Ok(Lv::Table(table))
+/// A number without its fraction, as C makes an integer of it on the usual machines.
+pub(super) fn truncate(x: f64) -> i64 {
+    const LIMIT: f64 = 9_223_372_036_854_775_808.0;
+    if (-LIMIT..LIMIT).contains(&x) { x as i64 } else { i64::MIN }
 }
 
-/// What a script returns, as the reply to its caller.
-pub(super) fn to_reply(value: &Lv, script: Protocol) -> Value {
-    convert(value, script, 0)
-}
-
-fn convert(value: &Lv, script: Protocol, depth: usize) -> Value {
+/// The text of a string, or of a number as Lua writes it.
+pub(super) fn text_of(value: &LuaValue) -> Option<Vec<u8>> {
     match value {
-        Lv::Boolean(yes) if script == Protocol::Resp3 => Value::Bool(*yes),
-        Lv::Boolean(true) => Value::Int(1),
-        Lv::Integer(n) => Value::Int(*n),
-        Lv::Number(x) => Value::Int(truncated(*x)),
-        Lv::String(text) => Value::bulk(text.as_bytes()),
-        Lv::Table(_) if depth >= MAX_DEPTH => {
-            Value::Error(WireError::fixed("ERR reached lua stack limit"))
-        }
-        Lv::Table(table) => from_table(table, script, depth),
-        _ => Value::Nil,
-    }
-}
-
-/// As C converts a double to an integer on the machines that Redis runs on.
-fn truncated(x: f64) -> i64 {
-    const END: f64 = 9_223_372_036_854_775_808.0;
-    if (-END..END).contains(&x) { x as i64 } else { i64::MIN }
-}
-
-fn from_table(table: &Table, script: Protocol, depth: usize) -> Value {
-    let field = |name: &str| table.raw_get::<Lv>(name).unwrap_or(Lv::Nil);
-    if let Lv::String(text) = field("err") {
-        return Value::Error(error_text(&text.as_bytes()));
-    }
-    if let Lv::String(text) = field("ok") {
-        let text = text.to_string_lossy().replace(['\r', '\n'], " ");
-        return Value::Simple(text.into());
-    }
-    if let Lv::Number(x) = field("double") {
-        return Value::Double(x);
-    }
-    if let Lv::Table(map) = field("map") {
-        let pairs = map.pairs::<Lv, Lv>().flatten();
-        let pair =
-            |(k, v): (Lv, Lv)| (convert(&k, script, depth + 1), convert(&v, script, depth + 1));
-        return Value::Map(pairs.map(pair).collect());
-    }
-    if let Lv::Table(set) = field("set") {
-        let items = set.pairs::<Lv, Lv>().flatten();
-        return Value::Set(items.map(|(item, _)| convert(&item, script, depth + 1)).collect());
-    }
-    if let Lv::String(digits) = field("big_number") {
-        let digits: Vec<u8> = digits.as_bytes().to_vec();
-        return Value::BigNumber(Bytes::from(digits));
-    }
-    if let Lv::Table(text) = field("verbatim_string") {
-        let get = |name| text.raw_get::<mlua::String>(name);
-        if let (Ok(format), Ok(text)) = (get("format"), get("string")) {
-            let format = <[u8; 3]>::try_from(&*format.as_bytes()).unwrap_or(*b"txt");
-            return Value::Verbatim(format, Bytes::copy_from(&text.as_bytes()));
-        }
-    }
-    let mut items = Vec::new();
-    loop {
-        match table.raw_get::<Lv>(items.len() + 1) {
-            Ok(Lv::Nil) | Err(_) => return Value::Array(items),
-            Ok(item) => items.push(convert(&item, script, depth + 1)),
-        }
-    }
-}
-
-/// The text of an error that a script made; a leading dash is Redis's own mark.
-fn error_text(text: &[u8]) -> WireError {
-    WireError::new(text.strip_prefix(b"-").unwrap_or(text))
-}
-
-/// An argument of `redis.call` as the server reads it.
-pub(super) fn argument(value: &Lv) -> Option<Bytes> {
-    match value {
-        Lv::String(text) => Some(Bytes::copy_from(&text.as_bytes())),
-        Lv::Integer(n) => Some(Bytes::copy_from(itoa::Buffer::new().format(*n).as_bytes())),
-        Lv::Number(x) => Some(Bytes::copy_from(format_f64(*x).as_bytes())),
-        _ => None,
-    }
-}
-
-/// An integer from Lua, whatever it is written as.
-pub(super) fn integer(value: &Lv) -> Option<i64> {
-    match value {
-        Lv::Integer(n) => Some(*n),
-        Lv::Number(x) => Some(truncated(*x)),
-        Lv::String(text) => parse_i64(&text.as_bytes()),
+        LuaValue::String(text) => Some(text.as_bytes().to_vec()),
+        LuaValue::Integer(n) => Some(n.to_string().into_bytes()),
+        LuaValue::Number(x) => Some(x.to_string().into_bytes()),
         _ => None,
     }
 }

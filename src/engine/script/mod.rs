@@ -1,21 +1,31 @@
-//! Scripts: EVAL and its kin, on one Lua interpreter per engine.
+//! Scripts: EVAL, EVALSHA, their _RO forms, and SCRIPT.
 //!
-//! A script runs with all shards locked, so it is atomic and may use keys that it does not name,
-//! as in Redis. Its commands run on the locks that it holds. What Redis does in C beside the
-//! interpreter is here: the cache of scripts by hash, the conversions of replies, the texts of
-//! errors, the sandbox.
+//! An engine has one Lua interpreter, made when the first script comes. A script runs with every
+//! shard locked (exclusively, or shared for the _RO forms), so it is atomic and may touch keys that
+//! it has not declared, as in Redis. `redis.call` runs handlers on the locks held, and takes none.
 //!
-//! The interpreter is made at the first use. Nothing that a script leaves behind is seen by the
-//! next: globals and libraries are read-only, `KEYS` and `ARGV` are set anew.
+//! The order of locks is shards first, interpreter second, everywhere: a script in EXEC comes to
+//! the interpreter with its shards locked, too.
 //!
-//! Invariant: the interpreter's lock is taken after those of the shards, never before.
+//! Between scripts nothing is left but the cache: the globals are protected, the tables that
+//! scripts cannot replace are watched for what they put in, and per-script settings start anew.
+//! Scripts stay cached until SCRIPT FLUSH, as in Redis.
+//!
+//! Not here: what the libraries `cjson`, `cmsgpack`, `struct` and `bit` do (see `lib`).
 
+mod api;
+mod cache;
+mod call;
+mod control;
 mod convert;
-mod interpreter;
+mod interp;
 mod lib;
+mod raise;
+
+use std::cell::RefCell;
+use std::sync::Arc;
 
 use parking_lot::Mutex;
-use sha1::{Digest, Sha1};
 
 use super::Shared;
 use crate::commands::args::is;
@@ -23,40 +33,67 @@ use crate::commands::{Cx, Flags, Reply, ScriptOp, Spec};
 use crate::error::WireError;
 use crate::resp::Value;
 use crate::types::number::parse_i64;
-use interpreter::Interpreter;
 
-const NO_SCRIPT: WireError = WireError::fixed("NOSCRIPT No matching script. Please use EVAL.");
+use cache::{Cache, Sha};
+use call::Host;
+use control::Control;
+use interp::Interp;
 
-/// The SHA-1 of a script's text, in hexadecimal digits: its name.
-type Sha = [u8; 40];
-
-/// The scripts of an engine.
-#[derive(Default)]
+/// Scripts of an engine, and what runs them.
+#[derive(Debug, Default)]
 pub(super) struct Scripts {
-    interpreter: Mutex<Option<Interpreter>>,
+    state: Mutex<State>,
+    control: Arc<Control>,
 }
 
-impl std::fmt::Debug for Scripts {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Scripts")
+#[derive(Debug, Default)]
+struct State {
+    cache: Cache,
+    interp: Option<Interp>,
+}
+
+impl State {
+    /// The interpreter, made if there is none.
+    fn interp(&mut self, control: &Arc<Control>) -> Result<&Interp, WireError> {
+        if self.interp.is_none() {
+            self.cache.forget_compiled();
+            self.interp = Some(Interp::new(Arc::clone(control)).map_err(|e| broken(&e))?);
+        }
+        self.interp.as_ref().ok_or(WireError::fixed("ERR no interpreter"))
+    }
+
+    /// Puts a script into the cache, if it compiles.
+    fn load(&mut self, sha: Sha, source: &[u8], control: &Arc<Control>) -> Result<(), WireError> {
+        if self.cache.has(&sha) {
+            return Ok(());
+        }
+        let (body, flags) = cache::shebang(source)?;
+        let slot = self.interp(control)?.compile(body)?;
+        self.cache.add(sha, source, flags, slot);
+        Ok(())
+    }
+
+    /// Compiles a cached script again that was compiled by an interpreter that is gone.
+    fn slot(&mut self, sha: &Sha, control: &Arc<Control>) -> Result<u32, WireError> {
+        self.interp(control)?;
+        let script = self.cache.get(sha).ok_or(NOSCRIPT)?;
+        if let Some(slot) = script.slot {
+            return Ok(slot);
+        }
+        let source = script.source.clone();
+        let (body, _) = cache::shebang(&source)?;
+        let slot = self.interp(control)?.compile(body)?;
+        self.cache.set_slot(sha, slot);
+        Ok(slot)
     }
 }
 
-impl Scripts {
-    fn with<R>(
-        &self,
-        f: impl FnOnce(&mut Interpreter) -> Result<R, WireError>,
-    ) -> Result<R, WireError> {
-        let mut interpreter = self.interpreter.lock();
-        let made = match interpreter.take() {
-            Some(made) => made,
-            None => Interpreter::new()?,
-        };
-        f(interpreter.insert(made))
-    }
+/// The interpreter itself has failed: there was no memory for it.
+fn broken(error: &mlua::Error) -> WireError {
+    WireError::new(format!("ERR {error}"))
 }
 
-/// Runs a command about scripts, with the locks that [`super::dispatch::whole`] asks for.
+/// Runs one of the commands, with the locks of its row held by `cx`.
 pub(super) fn run(
     shared: &Shared,
     spec: &Spec,
@@ -64,67 +101,99 @@ pub(super) fn run(
     cx: &mut Cx<'_>,
     argv: &[&[u8]],
 ) -> Reply {
+    let scripts = &shared.scripts;
     match op {
-        ScriptOp::Eval | ScriptOp::Evalsha => eval(shared, spec, op, cx, argv),
-        ScriptOp::Load => shared.scripts.with(|i| Ok(Value::bulk(i.load(argv[2])?))),
-        ScriptOp::Exists => shared.scripts.with(|i| {
-            let known = |sha: &&[u8]| Value::Int(sha_of(sha).is_some_and(|s| i.has(&s)).into());
-            Ok(Value::Array(argv[2..].iter().map(known).collect()))
-        }),
-        ScriptOp::Flush => match argv.get(2..).unwrap_or_default() {
-            [] => Ok(flush(shared)),
-            [how] if is(how, "SYNC") || is(how, "ASYNC") => Ok(flush(shared)),
-            _ => Err(WireError::fixed("ERR SCRIPT FLUSH only support SYNC|ASYNC option")),
-        },
-        ScriptOp::Kill => Err(WireError::fixed("NOTBUSY No scripts in execution right now.")),
-        ScriptOp::Debug => match argv[2] {
-            how if is(how, "NO") || is(how, "YES") || is(how, "SYNC") => Ok(Value::OK),
-            _ => Err(WireError::fixed("ERR Use SCRIPT DEBUG YES/SYNC/NO")),
-        },
+        ScriptOp::Eval => eval(shared, cx, argv, None, spec.is(Flags::READONLY)),
+        ScriptOp::Evalsha => {
+            let sha = cache::parse(argv[1]).ok_or(NOSCRIPT)?;
+            eval(shared, cx, argv, Some(sha), spec.is(Flags::READONLY))
+        }
+        ScriptOp::Debug => debug(argv),
+        ScriptOp::Exists => Ok(exists(scripts, &argv[2..])),
+        ScriptOp::Flush => flush(scripts, argv),
+        ScriptOp::Kill => scripts.control.kill(),
+        ScriptOp::Load => {
+            let sha = cache::sha1_hex(argv[2]);
+            scripts.state.lock().load(sha, argv[2], &scripts.control)?;
+            Ok(Value::bulk(sha))
+        }
     }
 }
 
-fn eval(shared: &Shared, spec: &Spec, op: ScriptOp, cx: &mut Cx<'_>, argv: &[&[u8]]) -> Reply {
-    let sha = match op {
-        ScriptOp::Evalsha => Some(sha_of(argv[1]).ok_or(NO_SCRIPT)?),
-        _ => None,
+const NOSCRIPT: WireError = WireError::fixed("NOSCRIPT No matching script. Please use EVAL.");
+
+fn eval(
+    shared: &Shared,
+    cx: &mut Cx<'_>,
+    argv: &[&[u8]],
+    sha: Option<Sha>,
+    read_only: bool,
+) -> Reply {
+    let (keys, args) = keys_and_args(argv)?;
+    let control = &shared.scripts.control;
+    let mut state = shared.scripts.state.lock();
+    let sha = if let Some(sha) = sha {
+        sha
+    } else {
+        let sha = cache::sha1_hex(argv[1]);
+        state.load(sha, argv[1], control)?;
+        sha
     };
-    let args = &argv[3..];
-    let keys = parse_i64(argv[2]).ok_or(WireError::NOT_INTEGER)?;
-    if keys > args.len() as i64 {
-        return Err(WireError::fixed("ERR Number of keys can't be greater than number of args"));
+    let slot = state.slot(&sha, control)?;
+    let flags = state.cache.get(&sha).map(|script| script.flags).unwrap_or_default();
+    if read_only && flags.declared && !flags.no_writes {
+        const TEXT: &str = "ERR Can not execute a script with write flag using *_ro command.";
+        return Err(WireError::fixed(TEXT));
     }
-    let keys = usize::try_from(keys)
+    let (db, protocol) = (cx.db.index(), cx.protocol);
+    control.start(cx.now);
+    let host = RefCell::new(Host::new(shared, control, cx, read_only || flags.no_writes));
+    let interp = state.interp(control)?;
+    let reply = interp.run(slot, &sha, keys, args, &host);
+    control.end(interp.used_memory());
+    cx.db.select(db);
+    cx.protocol = protocol;
+    reply
+}
+
+type Words<'w, 'a> = &'w [&'a [u8]];
+
+/// What follows the script: a count, so many keys, and the arguments.
+fn keys_and_args<'w, 'a>(argv: Words<'w, 'a>) -> Result<(Words<'w, 'a>, Words<'w, 'a>), WireError> {
+    let rest = &argv[3..];
+    let count = parse_i64(argv[2]).ok_or(WireError::NOT_INTEGER)?;
+    if count > rest.len() as i64 {
+        const TEXT: &str = "ERR Number of keys can't be greater than number of args";
+        return Err(WireError::fixed(TEXT));
+    }
+    let count = usize::try_from(count)
         .map_err(|_| WireError::fixed("ERR Number of keys can't be negative"))?;
-    let (keys, args) = args.split_at(keys);
-    shared.scripts.with(|interpreter| {
-        let sha = match sha {
-            Some(sha) if interpreter.has(&sha) => sha,
-            Some(_) => return Err(NO_SCRIPT),
-            None => interpreter.load(argv[1])?,
-        };
-        interpreter.eval(shared, cx, &sha, keys, args, spec.is(Flags::READONLY))
-    })
+    Ok(rest.split_at(count))
 }
 
-fn flush(shared: &Shared) -> Value {
-    *shared.scripts.interpreter.lock() = None;
-    Value::OK
-}
-
-/// The name in lower case, as which scripts are kept.
-fn sha_of(text: &[u8]) -> Option<Sha> {
-    let mut sha: Sha = text.try_into().ok()?;
-    sha.make_ascii_lowercase();
-    Some(sha)
-}
-
-/// The SHA-1 of `text` in hexadecimal digits.
-fn sha1_hex(text: &[u8]) -> Sha {
-    const HEX: &[u8; 16] = b"0123456789abcdef";
-    let mut hex = [0; 40];
-    for (pair, byte) in hex.chunks_exact_mut(2).zip(Sha1::digest(text)) {
-        pair.copy_from_slice(&[HEX[usize::from(byte >> 4)], HEX[usize::from(byte & 15)]]);
+fn debug(argv: &[&[u8]]) -> Reply {
+    match argv[2] {
+        mode if is(mode, "NO") => Ok(Value::OK),
+        mode if is(mode, "YES") || is(mode, "SYNC") => {
+            Err(WireError::fixed("ERR there is no debugger for scripts"))
+        }
+        _ => Err(WireError::fixed("ERR Use SCRIPT DEBUG YES/SYNC/NO")),
     }
-    hex
+}
+
+fn exists(scripts: &Scripts, shas: &[&[u8]]) -> Value {
+    let state = scripts.state.lock();
+    let known = |sha: &&[u8]| cache::parse(sha).is_some_and(|sha| state.cache.has(&sha));
+    Value::Array(shas.iter().map(|sha| Value::from(known(sha))).collect())
+}
+
+fn flush(scripts: &Scripts, argv: &[&[u8]]) -> Reply {
+    match argv {
+        [_, _] => {}
+        [_, _, mode] if is(mode, "SYNC") || is(mode, "ASYNC") => {}
+        _ => return Err(WireError::fixed("ERR SCRIPT FLUSH only support SYNC|ASYNC option")),
+    }
+    let old = std::mem::take(&mut *scripts.state.lock());
+    drop(old);
+    Ok(Value::OK)
 }

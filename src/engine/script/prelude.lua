@@ -1,108 +1,348 @@
--- What a script finds around it. Run once per interpreter with what only Rust can give:
--- `explain` turns an error that Rust has raised into a table {err = text}; `where` tells of a level
--- of the stack whether it is C ('C'), its source and its line.
-local explain, where = ...
-local type, error, tostring = type, error, tostring
-local raw_pcall, xpcall, next, rawget, rawset = pcall, xpcall, next, rawget, rawset
-local raw_setmetatable, raw_getmetatable = setmetatable, getmetatable
-local raw_loadstring = loadstring
+-- What the interpreter runs once, before any script: it protects the globals and makes the
+-- functions that the host calls. `host` has the host's functions.
+--
+-- Redis's Lua has a mark for read-only tables. Plain Lua has none, so scripts get empty stand-ins
+-- that read from the true tables and refuse to be written. `hidden` leads from a stand-in to the
+-- true table.
 
-local READONLY = 'Attempt to modify a readonly table'
+local host = ...
+local true_globals = getfenv(0)
 
--- The read-only face of each protected table -> the table.
-local protected = raw_setmetatable({}, {__mode = 'k'})
+local error, tostring, type, select = error, tostring, type, select
+local raw_getmetatable, raw_setmetatable = getmetatable, setmetatable
+local raw_rawget, raw_rawset, raw_next = rawget, rawset, next
+local raw_pcall, raw_xpcall, raw_resume = pcall, xpcall, coroutine.resume
+local raw_loadstring, raw_unpack, raw_collectgarbage = loadstring, unpack, collectgarbage
+local byte, concat = string.byte, table.concat
+local surface, locate, called_as = host.surface, host.locate, host.called_as
+local find, sub = string.find, string.sub
 
-local function protect(real)
-  local face = raw_setmetatable({}, {
-    __index = real,
-    __newindex = function() error(READONLY, 2) end,
-  })
-  protected[face] = real
-  return face
+local READONLY = "Attempt to modify a readonly table"
+
+local hidden, metatables, stand_ins = {}, {}, {}
+
+local function refuse()
+  error(READONLY, 2)
 end
 
-local globals = {}
-for _, name in ipairs({
-  '_VERSION', 'assert', 'collectgarbage', 'coroutine', 'error', 'gcinfo', 'getmetatable',
-  'ipairs', 'math', 'next', 'pairs', 'rawequal', 'rawget', 'rawset', 'select', 'setmetatable',
-  'string', 'table', 'tonumber', 'tostring', 'type', 'unpack', 'xpcall',
-  'redis', 'cjson', 'cmsgpack', 'struct', 'bit',
-}) do
-  local value = _G[name]
-  if type(value) == 'table' then value = protect(value) end
+-- A stand-in for `true_table`, whose metatable scripts see as `metatable`.
+local function protect(true_table, metatable)
+  local stand_in = {}
+  hidden[stand_in] = true_table
+  metatables[stand_in] = metatable
+  stand_ins[#stand_ins + 1] = stand_in
+  return raw_setmetatable(stand_in, { __index = true_table, __newindex = refuse })
+end
+
+-- Fails as a C function would that has the name `name` and got a bad argument.
+local function bad_argument(index, name, problem)
+  error("bad argument #" .. index .. " to '" .. called_as(name) .. "' (" .. problem .. ")", 3)
+end
+
+-- The same for its first argument, which has the wrong type.
+local function bad_type(name, expected, ...)
+  local got = select("#", ...) == 0 and "no value" or type((...))
+  error("bad argument #1 to '" .. called_as(name) .. "' (" .. expected .. " expected, got " .. got
+    .. ")", 3)
+end
+
+-- Errors. What the host's functions fail with is opaque until `surface` opens it.
+
+-- An error of a true function called from here names a place in this file: nobody's business.
+local function without_place(seen)
+  if type(seen) == "string" then
+    local _, last = find(seen, "^prelude:%d+: ")
+    if last then
+      return sub(seen, last + 1), true
+    end
+  end
+  return seen
+end
+
+local function settle(ok, ...)
+  if ok then
+    return true, ...
+  end
+  local raised = ...
+  local seen, fatal = surface(raised)
+  if fatal then
+    error(raised, 0)
+  end
+  return false, without_place(seen)
+end
+
+-- As Redis's own pcall: of an error that is a table with a text in `err`, the text is returned.
+local function settle_pcall(ok, ...)
+  if ok then
+    return true, ...
+  end
+  local _, seen = settle(false, ...)
+  if type(seen) == "table" then
+    local text = seen.err
+    if type(text) == "string" or type(text) == "number" then
+      seen = text
+    end
+  end
+  return false, seen
+end
+
+function pcall(...)
+  if select("#", ...) == 0 then
+    return false, "attempt to call a boolean value"
+  end
+  return settle_pcall(raw_pcall(...))
+end
+
+function xpcall(f, handler)
+  return settle(raw_xpcall(f, function(raised)
+    local seen, fatal = surface(raised)
+    if fatal then
+      return raised
+    end
+    return handler((without_place(seen)))
+  end))
+end
+
+function coroutine.resume(...)
+  return settle(raw_resume(...))
+end
+
+-- What becomes of an error that a script does not catch.
+local function on_error(raised)
+  local seen, placed = without_place((surface(raised)))
+  local source, line, place = locate()
+  if type(seen) ~= "table" then
+    seen = { err = "ERR " .. (placed and place or "") .. tostring(seen) }
+  end
+  if source then
+    raw_rawset(seen, "source", source)
+    raw_rawset(seen, "line", line)
+  end
+  return seen
+end
+
+__redis__err__handler = on_error
+
+-- Tables.
+
+function getmetatable(...)
+  local object = ...
+  if hidden[object] then
+    return metatables[object]
+  end
+  if select("#", ...) == 0 then
+    bad_argument(1, "getmetatable", "value expected")
+  end
+  return raw_getmetatable(object)
+end
+
+function setmetatable(...)
+  local table, metatable = ...
+  if hidden[table] then
+    error(READONLY, 0)
+  end
+  if type(table) ~= "table" then
+    bad_type("setmetatable", "table", ...)
+  end
+  if metatable ~= nil and type(metatable) ~= "table" then
+    bad_argument(2, "setmetatable", "nil or table expected")
+  end
+  return raw_setmetatable(table, metatable)
+end
+
+function rawget(table, key)
+  return raw_rawget(hidden[table] or table, key)
+end
+
+function rawset(table, key, value)
+  if hidden[table] then
+    error(READONLY, 0)
+  end
+  return raw_rawset(table, key, value)
+end
+
+function next(table, key)
+  return raw_next(hidden[table] or table, key)
+end
+
+function pairs(...)
+  local table = ...
+  if type(table) ~= "table" then
+    bad_type("pairs", "table", ...)
+  end
+  local true_table = hidden[table]
+  if true_table then
+    -- A copy, so that nobody gets hold of the true one.
+    local copy = {}
+    for key, value in raw_next, true_table do
+      copy[key] = value
+    end
+    return raw_next, copy, nil
+  end
+  return raw_next, table, nil
+end
+
+-- As many as the host can take as arguments.
+local MOST_RESULTS = 7500
+
+function unpack(...)
+  local list, first, last = ...
+  if type(list) ~= "table" then
+    bad_type("unpack", "table", ...)
+  end
+  if (last or #list) - (first or 1) >= MOST_RESULTS then
+    error("too many results to unpack", 2)
+  end
+  return raw_unpack(list, first, last)
+end
+
+-- Code. Compiled code could reach beyond the interpreter: it is read as text, which it is not.
+
+local function compile_text(code, name)
+  if byte(code) == 27 then
+    code = " " .. code
+  end
+  return raw_loadstring(code, name)
+end
+
+function loadstring(...)
+  local code, name = ...
+  if type(code) ~= "string" and type(code) ~= "number" then
+    bad_type("loadstring", "string", ...)
+  end
+  return compile_text(code, name or code)
+end
+
+function load(...)
+  local reader, name = ...
+  if type(reader) ~= "function" then
+    bad_type("load", "function", ...)
+  end
+  local pieces = {}
+  while true do
+    local ok, piece = settle(raw_pcall(reader))
+    if not ok then
+      return nil, piece
+    end
+    if piece == nil or piece == "" then
+      break
+    end
+    if type(piece) ~= "string" and type(piece) ~= "number" then
+      return nil, "reader function must return a string"
+    end
+    pieces[#pieces + 1] = piece
+  end
+  return compile_text(concat(pieces), name or "=(load)")
+end
+
+-- The collector belongs to the host: a script can run it and ask, not change it.
+function collectgarbage(option, argument)
+  if option == "stop" or option == "restart" then
+    return 0
+  elseif option == "setpause" or option == "setstepmul" then
+    return 200
+  end
+  return raw_collectgarbage(option, argument)
+end
+
+-- Random numbers: those of Redis.
+math.random, math.randomseed = host.random, host.randomseed
+
+-- The table `redis`. `call` and `pcall` come with each script.
+
+local redis = host.redis
+
+local function of_text(wrap)
+  return function(...)
+    local text = ...
+    if select("#", ...) ~= 1 or type(text) ~= "string" then
+      return { err = "ERR wrong number or type of arguments" }
+    end
+    return wrap(text)
+  end
+end
+
+redis.status_reply = of_text(function(text)
+  return { ok = text }
+end)
+redis.error_reply = of_text(function(text)
+  return { err = host.error_text(text) }
+end)
+
+-- The globals that remain, protected.
+
+local KEPT = {
+  "_VERSION", "assert", "collectgarbage", "coroutine", "error", "gcinfo", "getmetatable",
+  "ipairs", "load", "loadstring", "math", "next", "pairs", "pcall", "rawequal", "rawget", "rawset",
+  "select", "setmetatable", "string", "table", "tonumber", "tostring", "type", "unpack", "xpcall",
+  "__redis__err__handler", "bit", "cjson", "cmsgpack", "struct",
+}
+
+local globals = { redis = protect(redis) }
+for _, name in ipairs(KEPT) do
+  local value = true_globals[name]
+  if type(value) == "table" then
+    value = protect(value)
+  end
   globals[name] = value
 end
 
--- Redis gives a caught error as its text.
-local function caught(ok, ...)
-  if ok then return ok, ... end
-  local err = ...
-  if type(err) == 'userdata' then err = explain(err) end
-  if type(err) == 'table' and type(err.err) == 'string' then err = err.err end
-  return false, err
-end
-function globals.pcall(...) return caught(raw_pcall(...)) end
-
--- Binary chunks could break the interpreter's memory.
-local function load_text(text, name)
-  if text:sub(1, 1) == '\27' then return nil, 'attempt to load a binary chunk' end
-  return raw_loadstring(text, name)
-end
-function globals.loadstring(text, name)
-  if type(text) ~= 'string' and type(text) ~= 'number' then
-    error("bad argument #1 to 'loadstring' (string expected, got " .. type(text) .. ")", 2)
+local function missing(_, name)
+  if type(name) ~= "string" and type(name) ~= "number" then
+    error("Second argument to luaProtectedTableError must be a string or number", 2)
   end
-  text = tostring(text)
-  return load_text(text, name or text)
+  error("Script attempted to access nonexistent global variable '" .. name .. "'", 2)
 end
-function globals.load(reader, name)
-  local parts = {}
-  while true do
-    local part = reader()
-    if part == nil or part == '' then break end
-    parts[#parts + 1] = part
+
+local strings = raw_getmetatable("")
+strings.__metatable = protect({ __index = globals.string })
+
+raw_setmetatable(globals, { __index = missing })
+local environment = protect(globals, protect({ __index = missing }))
+globals._G = environment
+setfenv(0, environment)
+
+-- What the host calls.
+
+local functions, count = {}, 0
+
+-- The slot of a compiled script; or nothing, and the error.
+local function compile(code)
+  local compiled, problem = compile_text(code, "@user_script")
+  if not compiled then
+    return nil, problem
   end
-  return load_text(table.concat(parts), name or '=(load)')
+  count = count + 1
+  functions[count] = compiled
+  return count
 end
 
-local raw_next = next
-function globals.next(t, k) return raw_next(protected[t] or t, k) end
-function globals.pairs(t) return raw_next, protected[t] or t, nil end
-function globals.rawget(t, k) return rawget(protected[t] or t, k) end
-function globals.rawset(t, k, v)
-  if protected[t] then error(READONLY, 0) end
-  return rawset(t, k, v)
-end
-function globals.setmetatable(t, m)
-  if protected[t] then error(READONLY, 0) end
-  return raw_setmetatable(t, m)
-end
-function globals.getmetatable(t)
-  if protected[t] then return nil end
-  return raw_getmetatable(t)
-end
-
-raw_setmetatable(globals, {
-  __index = function(_, name)
-    error("Script attempted to access nonexistent global variable '" .. tostring(name) .. "'", 2)
-  end,
-})
-local env = protect(globals)
-rawset(globals, '_G', env)
-rawset(globals, 'KEYS', {})
-rawset(globals, 'ARGV', {})
-
-local function handler(err)
-  local what, source, line = where(2)
-  if what == 'C' then what, source, line = where(3) end
-  if type(err) == 'userdata' then err = explain(err) end
-  if type(err) ~= 'table' then err = {err = 'ERR ' .. tostring(err)} end
-  if what then
-    err.source = source
-    err.line = line
+-- A script has put something into a stand-in, past its metatable.
+local function clean(stand_in)
+  for key in raw_next, stand_in do
+    stand_in[key] = nil
   end
-  return err
 end
-rawset(globals, '__redis__err__handler', handler)
 
-return globals, env, function(script) return xpcall(script, handler) end
+local protected = #stand_ins
+
+-- Runs a script: true and its result, or false and the error.
+local function run(slot, call, pcall, keys, argv)
+  redis.call, redis.pcall = call, pcall
+  globals.KEYS, globals.ARGV = keys, argv
+  local ok, result = raw_xpcall(functions[slot], on_error)
+  globals.KEYS, globals.ARGV = nil, nil
+  for i = 1, protected do
+    if raw_next(stand_ins[i]) ~= nil then
+      clean(stand_ins[i])
+    end
+  end
+  if ok then
+    return true, result
+  elseif type(result) ~= "table" then
+    return false, nil, result
+  end
+  return false, result.err, result.source, result.line
+end
+
+return compile, run

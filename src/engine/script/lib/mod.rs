@@ -1,10 +1,12 @@
-//! The libraries that Redis gives to scripts beside Lua's own: `cjson`, `cmsgpack`, `struct` and
-//! `bit`.
+//! The libraries that Redis gives its scripts beside Lua's own.
+//!
+//! Each file has a function `open` that puts its table into the globals; the interpreter calls them
+//! before it protects the globals. A function that fails as a C function of Lua would (a bad
+//! argument, say) fails with `super::raise::text`, which puts the caller's place in front.
 
-use mlua::{Lua, Result};
+use mlua::Lua;
 
-/// Makes the libraries known as globals.
-#[expect(clippy::unnecessary_wraps, reason = "the libraries will fail where memory is short")]
-pub(super) fn open_all(_lua: &Lua) -> Result<()> {
+/// Opens all of them.
+pub(super) fn open_all(_lua: &Lua) -> mlua::Result<()> {
     Ok(())
 }

@@ -1,0 +1,119 @@
+//! [`Interp`]: the Lua interpreter of an engine.
+//!
+//! Stock Lua 5.1, as in Redis, with a limit of memory, a hook that looks now and then whether the
+//! script has been killed, and a prelude (`prelude.lua`) that protects the globals. Compiled
+//! scripts stay inside, in slots.
+
+use std::cell::RefCell;
+use std::sync::Arc;
+
+use mlua::{
+    Function, HookTriggers, Lua, LuaOptions, MultiValue, StdLib, Table, Value as LuaValue, VmState,
+};
+
+use super::cache::Sha;
+use super::call::Host;
+use super::control::Control;
+use super::{api, convert, lib, raise};
+use crate::commands::Reply;
+use crate::error::WireError;
+
+/// What the interpreter may allocate: a script that asks for more gets Lua's error for it.
+const MEMORY: usize = 1 << 30;
+/// Instructions between two looks at SCRIPT KILL.
+const LOOK_EVERY: u32 = 50_000;
+
+#[derive(Debug)]
+pub(super) struct Interp {
+    lua: Lua,
+    compile: Function,
+    run: Function,
+    fields: convert::Fields,
+}
+
+impl Interp {
+    pub(super) fn new(control: Arc<Control>) -> mlua::Result<Self> {
+        let libs = StdLib::TABLE | StdLib::STRING | StdLib::MATH;
+        let lua = Lua::new_with(libs, LuaOptions::new())?;
+        lua.set_memory_limit(MEMORY)?;
+        lib::open_all(&lua)?;
+        let host = api::open(&lua, &control)?;
+        let prelude = lua.load(include_str!("prelude.lua")).set_name("=prelude");
+        let (compile, run) = prelude.call((host,))?;
+        let triggers = HookTriggers::new().every_nth_instruction(LOOK_EVERY);
+        lua.set_global_hook(triggers, move |_, _| {
+            if control.is_killed() { Err(raise::killed()) } else { Ok(VmState::Continue) }
+        })?;
+        let fields = convert::Fields::new(&lua)?;
+        Ok(Self { lua, compile, run, fields })
+    }
+
+    /// Compiles a script and says in which slot it is.
+    pub(super) fn compile(&self, source: &[u8]) -> Result<u32, WireError> {
+        let source = self.lua.create_string(source).map_err(|e| failed(&e))?;
+        let (slot, problem): (Option<u32>, Option<mlua::String>) =
+            self.compile.call(source).map_err(|e| failed(&e))?;
+        slot.ok_or_else(|| {
+            let mut text = b"ERR Error compiling script (new function): ".to_vec();
+            problem.iter().for_each(|problem| text.extend_from_slice(&problem.as_bytes()));
+            WireError::new(text)
+        })
+    }
+
+    /// Runs a compiled script.
+    pub(super) fn run(
+        &self,
+        slot: u32,
+        sha: &Sha,
+        keys: &[&[u8]],
+        args: &[&[u8]],
+        host: &RefCell<Host<'_, '_>>,
+    ) -> Reply {
+        let words = |words: &[&[u8]]| -> mlua::Result<Table> {
+            let table = self.lua.create_table_with_capacity(words.len(), 0)?;
+            words.iter().try_for_each(|word| table.raw_push(self.lua.create_string(word)?))?;
+            Ok(table)
+        };
+        let outcome = self.lua.scope(|scope| {
+            let call = scope
+                .create_function(|lua, args: MultiValue| host.borrow_mut().call(lua, &args))?;
+            let pcall = scope
+                .create_function(|lua, args: MultiValue| host.borrow_mut().pcall(lua, &args))?;
+            let result: (bool, LuaValue, LuaValue, LuaValue) =
+                self.run.call((slot, call, pcall, words(keys)?, words(args)?))?;
+            Ok(result)
+        });
+        match outcome {
+            Ok((true, value, ..)) => {
+                let script_protocol = host.borrow().script_protocol();
+                convert::to_reply(&value, script_protocol, &self.fields)
+            }
+            Ok((false, text, source, line)) => Err(uncaught(sha, &text, &source, &line)),
+            Err(error) => Err(failed(&error)),
+        }
+    }
+
+    pub(super) fn used_memory(&self) -> usize {
+        self.lua.used_memory()
+    }
+}
+
+/// The error reply for an error that a script did not catch.
+fn uncaught(sha: &Sha, text: &LuaValue, source: &LuaValue, line: &LuaValue) -> WireError {
+    let mut reply = convert::text_of(text).unwrap_or_else(|| b"ERR unknown error".to_vec());
+    if let (Some(source), Some(line)) = (convert::text_of(source), convert::text_of(line)) {
+        reply.extend_from_slice(b" script: ");
+        reply.extend_from_slice(sha);
+        reply.extend_from_slice(b", on ");
+        reply.extend_from_slice(&source);
+        reply.push(b':');
+        reply.extend_from_slice(&line);
+        reply.push(b'.');
+    }
+    WireError::new(reply)
+}
+
+/// The interpreter itself has failed: it has no memory left.
+fn failed(error: &mlua::Error) -> WireError {
+    WireError::new(format!("ERR {error}"))
+}

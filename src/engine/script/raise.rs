@@ -1,0 +1,117 @@
+//! Errors on their way from the host into a script.
+//!
+//! A function of the host fails with an [`mlua::Error`], which reaches Lua as an opaque object.
+//! Wherever a script can see an error (`pcall`, `xpcall`, `coroutine.resume`), the prelude asks
+//! [`surface`] for what the script is to see instead: the table or the text that Redis has there.
+
+use std::fmt;
+
+use mlua::{Lua, Value};
+
+/// What a host function fails with.
+#[derive(Clone, Debug)]
+enum Raised {
+    /// As `redis.call` fails: a table whose `err` is the text of an error reply.
+    Reply(Vec<u8>),
+    /// As functions of Lua's own libraries fail: a text.
+    Text(Vec<u8>),
+    /// SCRIPT KILL. No script can catch it.
+    Killed,
+}
+
+impl fmt::Display for Raised {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Reply(text) | Self::Text(text) => f.write_str(&String::from_utf8_lossy(text)),
+            Self::Killed => f.write_str(KILLED),
+        }
+    }
+}
+
+impl std::error::Error for Raised {}
+
+const KILLED: &str = "ERR Script killed by user with SCRIPT KILL.";
+
+/// Fails as `redis.call` does, with the text of an error reply.
+pub(super) fn reply(text: impl Into<Vec<u8>>) -> mlua::Error {
+    mlua::Error::external(Raised::Reply(text.into()))
+}
+
+/// Fails as Lua's own functions do: the text, behind the place from which the running function was
+/// called.
+pub(super) fn text(lua: &Lua, text: &str) -> mlua::Error {
+    let place = lua.inspect_stack(1, |frame| {
+        let line = frame.current_line()?;
+        Some(format!("{}:{line}: ", frame.source().short_src?))
+    });
+    let place = place.flatten().unwrap_or_default();
+    mlua::Error::external(Raised::Text(format!("{place}{text}").into_bytes()))
+}
+
+/// Fails as a function of Lua's does that got a bad argument; the first has number 1.
+pub(super) fn bad_argument(lua: &Lua, index: usize, problem: &str) -> mlua::Error {
+    let name = name_at(lua, 0).unwrap_or_else(|| "?".to_string());
+    text(lua, &format!("bad argument #{index} to '{name}' ({problem})"))
+}
+
+/// Fails as a function of Lua's does that wanted another type; without a value, there was none.
+pub(super) fn bad_type(
+    lua: &Lua,
+    index: usize,
+    expected: &str,
+    got: Option<&Value>,
+) -> mlua::Error {
+    let got = match got {
+        None => "no value",
+        Some(Value::LightUserData(_)) => "userdata",
+        Some(Value::Integer(_)) => "number",
+        Some(value) => value.type_name(),
+    };
+    bad_argument(lua, index, &format!("{expected} expected, got {got}"))
+}
+
+/// How the function at that level of the stack was called, where its caller's code says.
+pub(super) fn name_at(lua: &Lua, level: usize) -> Option<String> {
+    lua.inspect_stack(level, |frame| Some(frame.names().name?.into_owned())).flatten()
+}
+
+/// Stops the script for good.
+pub(super) fn killed() -> mlua::Error {
+    mlua::Error::external(Raised::Killed)
+}
+
+/// What a script is to see of an error, and whether it must not see it at all but end.
+pub(super) fn surface(lua: &Lua, error: Value) -> mlua::Result<(Value, bool)> {
+    let Value::Error(error) = &error else { return Ok((error, false)) };
+    match find(error) {
+        Some(Raised::Reply(text)) => Ok((as_table(lua, text)?, false)),
+        Some(Raised::Text(text)) => Ok((Value::String(lua.create_string(text)?), false)),
+        Some(Raised::Killed) => Ok((as_table(lua, KILLED.as_bytes())?, true)),
+        None => Ok((Value::String(lua.create_string(plain(error))?), false)),
+    }
+}
+
+/// A table as `redis.pcall` returns one for an error.
+pub(super) fn as_table(lua: &Lua, text: &[u8]) -> mlua::Result<Value> {
+    let table = lua.create_table_with_capacity(0, 2)?;
+    table.raw_set("err", lua.create_string(text)?)?;
+    table.raw_set("ignore_error_stats_update", true)?;
+    Ok(Value::Table(table))
+}
+
+fn find(error: &mlua::Error) -> Option<&Raised> {
+    match error {
+        mlua::Error::CallbackError { cause, .. } => find(cause),
+        mlua::Error::ExternalError(error) => error.downcast_ref(),
+        _ => None,
+    }
+}
+
+fn plain(error: &mlua::Error) -> String {
+    match error {
+        mlua::Error::CallbackError { cause, .. } => plain(cause),
+        mlua::Error::MemoryError(_) => "not enough memory".to_string(),
+        mlua::Error::RuntimeError(text) => text.clone(),
+        other => other.to_string(),
+    }
+}
