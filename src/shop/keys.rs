@@ -19,6 +19,8 @@
 //! | locks | `lock:NAME` `lock:NAME:fence` |
 //! | fair locks | `fairlock:NAME` with `:holders` `:queue` `:waits` `:grants` `:meta` |
 //! | semaphores | `semaphore:NAME` with the same |
+//! | delayed queues | `delayed:NAME` with `:due` `:queued` `:flight` `:claims` `:tries` |
+//! | | `:payloads` `:again` `:dead` `:meta` `:claim:TOKEN` |
 //! | published semaphores | `sem:NAME` `sem:NAME:owner` `sem:NAME:counter` |
 //! | row cache | `delay:` `schedule:` `inv:ROW` `loading:ROW` `failing:` |
 //! | statistics | `stats:CONTEXT:KIND:HOUR` `slowest:AccessTime:HOUR` `counted:CONTEXT:KIND:ID` |
@@ -214,6 +216,27 @@ impl Keys {
     pub fn published_semaphore(&self, name: &[u8]) -> [Key; 3] {
         let parts: [&[u8]; 3] = [b"", b":owner", b":counter"];
         parts.map(|part| self.with(b"sem:", name).and(part))
+    }
+
+    /// The keys of a delayed queue; see [`DelayedQueue`](super::DelayedQueue).
+    pub fn delayed(&self, name: &[u8]) -> [Key; 9] {
+        let parts: [&[u8]; 9] = [
+            b":due",
+            b":queued",
+            b":flight",
+            b":claims",
+            b":tries",
+            b":payloads",
+            b":again",
+            b":dead",
+            b":meta",
+        ];
+        parts.map(|part| self.with(b"delayed:", name).and(part))
+    }
+
+    /// What became of the tasks of one claim on a delayed queue.
+    pub fn delayed_claim(&self, name: &[u8], token: &[u8]) -> Key {
+        self.with(b"delayed:", name).and(b":claim:").of(token)
     }
 
     /// Hash slice start → count.
@@ -436,6 +459,8 @@ mod tests {
             30 => (k.members(a), 1),
             31 => (k.stats(a, b, 3_600), 2),
             32 => (k.counted(a, half.0, half.1), 2),
+            33 => (k.delayed(a)[b.len() % 9].clone(), 7),
+            34 => (k.delayed_claim(a, b), 2),
             _ => (k.slowest(i64::from(number)), 6),
         };
         let second = match ids {
@@ -443,6 +468,7 @@ mod tests {
             3 | 6 => number.to_be_bytes().to_vec(),
             4 => vec![(b.len() % 5) as u8],
             5 => vec![(b.len() % 3) as u8],
+            7 => vec![(b.len() % 9) as u8],
             _ => Vec::new(),
         };
         let first = if matches!(ids, 0 | 6) { Vec::new() } else { a.to_vec() };
@@ -474,7 +500,7 @@ mod tests {
         #[test]
         fn no_two_features_and_no_two_ids_share_a_key(
             spaces in vec(hostile(), 2),
-            names in vec((0..6_usize, 0..34_usize, hostile(), hostile()), 200),
+            names in vec((0..6_usize, 0..36_usize, hostile(), hostile()), 200),
         ) {
             let mut keys = vec![Keys::new(), Keys::in_namespace("a"), Keys::tagged("a")];
             keys.extend(spaces.iter().map(Keys::in_namespace));

@@ -17,6 +17,8 @@
 //! | mean and spread of values, slowest pages | [`Statistics`] |
 //! | whom a user wrote to last | [`Contacts`] |
 //! | the members of a group, by name | [`AddressBook`] |
+//! | work to do later, once at least | [`DelayedQueue`] |
+//! | keys to delete later | [`ExpiryQueue`] |
 //!
 //! Each feature runs on the engine in memory and on a real Redis, takes the time from the
 //! backend's clock, sends what belongs together in one round trip and what must be atomic as one
@@ -41,6 +43,8 @@ mod common_log;
 mod contacts;
 mod counters;
 pub mod daemon;
+pub mod delayed_queue;
+pub mod expiry_queue;
 mod flight;
 mod fold;
 mod held;
@@ -65,6 +69,8 @@ pub use common_log::{CommonLog, Counted, LogHour};
 pub use contacts::{CONTACTS_KEPT, Contacts};
 pub use counters::{CleanedCounters, CounterCleaner, Counters, LARGEST_STEP, PRECISIONS, SAMPLES};
 pub use daemon::{Chore, Daemon, Progress};
+pub use delayed_queue::DelayedQueue;
+pub use expiry_queue::ExpiryQueue;
 pub use held::{Held, Renewal};
 pub use keys::{Key, Keys};
 pub use lease::{Lease, Patience};

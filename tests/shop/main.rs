@@ -26,6 +26,8 @@ mod page_cache;
 mod popularity;
 mod published;
 mod purchases;
+#[cfg(feature = "lua")]
+mod queues;
 mod row_cache;
 mod row_races;
 #[cfg(feature = "lua")]
