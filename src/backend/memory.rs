@@ -145,6 +145,10 @@ impl Backend for Memory {
         self.engine.env().now()
     }
 
+    fn has_scripts(&self) -> bool {
+        cfg!(feature = "lua")
+    }
+
     fn monotonic(&self) -> Duration {
         self.engine.env().monotonic()
     }

@@ -114,6 +114,11 @@ pub trait Backend: Clone + Send + Sync + 'static {
         }
     }
 
+    /// Whether [`script`](Self::script) can work: on the engine without the feature `lua` it cannot.
+    fn has_scripts(&self) -> bool {
+        true
+    }
+
     /// A session of one's own, for what needs one. On a server a connection from a pool: an idle
     /// one, or a new one, which costs a round trip or more. Never more than
     /// [`NotSent`](crate::ErrorKind::NotSent) can go wrong, also when all are busy.

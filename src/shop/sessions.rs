@@ -7,8 +7,8 @@
 //! | `viewed:TOKEN` | sorted set | item → time of the view, the newest 25 |
 //! | `viewed:` | sorted set | item → number of views, negative: the most viewed has rank 0 |
 //!
-//! Every change is one transaction, the cleaner's too, so a token is in `login:` exactly when it
-//! is in `recent:`, and no session is torn, whoever crashes when.
+//! Every change is one transaction or one script, the cleaner's too, so a token is in `login:`
+//! exactly when it is in `recent:`, and no session is torn, whoever crashes when.
 //!
 //! Source: the login and cookie caching of the published articles. Theirs sends the commands of an
 //! update one by one and cleans with three deletes apart, so that a session used in between is
@@ -20,7 +20,7 @@ use super::backoff::unwritten;
 use super::check::id;
 use super::daemon::{Chore, Progress};
 use super::keys::{Key, Keys};
-use crate::backend::{Backend, Score, Session, cmd};
+use crate::backend::{Arg, Backend, Cmd, Score, Script, Session, cmd};
 use crate::bytes::Bytes;
 use crate::env::Timestamp;
 use crate::error::Result;
@@ -36,6 +36,35 @@ const STEP: u64 = 100;
 
 /// How often a step tries again when sessions change under its feet.
 const ATTEMPTS: u32 = 16;
+
+/// KEYS: `recent:`, `login:`, then the two keys of each session's own. ARGV: the limit, the time
+/// before which sessions have ended, then token and time last seen of each, the oldest first.
+/// Removes those that were not used since, while there are too many or they have ended. Gives how
+/// many were removed and how many are left.
+static CLEAN: Script = Script::new(
+    "
+local count, limit, ended = redis.call('ZCARD', KEYS[1]), tonumber(ARGV[1]), tonumber(ARGV[2])
+local tokens, keys = {}, {}
+for i = 3, #ARGV, 2 do tokens[#tokens + 1] = ARGV[i] end
+local seen = redis.call('ZMSCORE', KEYS[1], unpack(tokens))
+local gone = {}
+for i, token in ipairs(tokens) do
+  local then_seen = tonumber(ARGV[2 + 2 * i])
+  if seen[i] and tonumber(seen[i]) == then_seen and (count > limit or then_seen < ended) then
+    count = count - 1
+    gone[#gone + 1] = token
+    keys[#keys + 1] = KEYS[1 + 2 * i]
+    keys[#keys + 1] = KEYS[2 + 2 * i]
+  end
+end
+if #gone > 0 then
+  redis.call('ZREM', KEYS[1], unpack(gone))
+  redis.call('HDEL', KEYS[2], unpack(gone))
+  redis.call('DEL', unpack(keys))
+end
+return {#gone, count}
+",
+);
 
 /// Sessions; see the module's documentation for keys and promises.
 ///
@@ -69,7 +98,8 @@ pub struct Cleaned {
     pub left: u64,
     /// Whether there is more to remove.
     pub more: bool,
-    /// How often sessions were used between the look and the removal, so that nothing was removed.
+    /// How many sessions were used between the look and the removal, and so were not removed;
+    /// without scripts, how often any was, and so none was removed.
     pub conflicts: u32,
 }
 
@@ -158,49 +188,87 @@ impl<B: Backend> Sessions<B> {
     /// One step of the cleaner: removes up to 100 of the oldest sessions, if there are more than
     /// the limit or some are beyond the age, with their views and carts.
     ///
-    /// Two round trips: WATCH, ZCARD and ZRANGE; then one transaction of ZREMRANGEBYRANK, HDEL and
-    /// DEL. A session that is used in between is safe: the transaction does nothing and the step
-    /// looks again, up to 16 times; after that it says so and leaves the rest to the next step. A
-    /// crash at any point leaves every session whole. Can be repeated after a lost reply.
+    /// Two round trips: ZCARD and ZRANGE; then one script, which removes those that were not used
+    /// since, as long as there are too many or they are too old. O(log sessions) for each. A crash
+    /// at any point leaves every session whole. Can be repeated after a lost reply.
+    ///
+    /// Where there are no scripts (see [`Backend::has_scripts`]) it is a transaction under WATCH
+    /// instead, that does nothing when any session was used since; the step looks again then, up to
+    /// 16 times, and after that leaves the rest to the next step.
     pub async fn clean_step(&self) -> Result<Cleaned> {
+        if self.backend.has_scripts() {
+            return self.clean_by_script().await;
+        }
         let mut session = self.backend.session().await.map_err(unwritten)?;
         let mut cleaned = Cleaned::default();
         while cleaned.conflicts < ATTEMPTS {
-            let reads = (
-                cmd::zcard(&self.recent),
-                cmd::zrange_withscores::<Bytes>(&self.recent, 0, STEP as i64 - 1),
-            );
-            let look = session.watch_and(&[&self.recent], reads).await;
+            let look = session.watch_and(&[&self.recent], self.look()).await;
             let (count, oldest) = look.map_err(unwritten)?;
-            let over = count.saturating_sub(self.limit).min(STEP) as usize;
-            let aged = self
-                .end_of_age()
-                .map_or(0, |end| oldest.iter().take_while(|(_, seen)| *seen < end).count());
-            let victims = oldest.get(..over.max(aged)).unwrap_or(&oldest);
+            let (victims, more) = self.victims(count, &oldest);
             cleaned.left = count;
             if victims.is_empty() {
                 return Ok(cleaned);
             }
             let removed = victims.len() as u64;
-            let tokens = || victims.iter().map(|(token, _)| &**token);
-            let keys: Vec<Key> =
-                tokens().flat_map(|t| [self.keys.viewed_by(t), self.keys.cart(t)]).collect();
+            let keys = self.keys_of(victims);
             let batch = (
                 // The watch holds them at the ranks where they were seen.
                 cmd::zremrangebyrank(&self.recent, 0, removed as i64 - 1),
-                cmd::hdel(&self.login, tokens()),
+                cmd::hdel(&self.login, victims.iter().map(|(token, _)| &**token)),
                 cmd::del(&keys),
             );
             if session.commit(batch).await?.is_some() {
                 cleaned.removed = removed;
                 cleaned.left = count.saturating_sub(removed);
-                cleaned.more = over as u64 == STEP || aged as u64 == STEP;
+                cleaned.more = more;
                 return Ok(cleaned);
             }
             cleaned.conflicts += 1;
         }
         cleaned.more = true;
         Ok(cleaned)
+    }
+
+    async fn clean_by_script(&self) -> Result<Cleaned> {
+        let look = self.backend.pipeline(self.look()).await;
+        let (count, oldest) = look.map_err(unwritten)?;
+        let (victims, more) = self.victims(count, &oldest);
+        if victims.is_empty() {
+            return Ok(Cleaned { left: count, ..Cleaned::default() });
+        }
+        let own = self.keys_of(victims);
+        let mut keys: Vec<&[u8]> = vec![&self.recent, &self.login];
+        keys.extend(own.iter().map(|key| &**key));
+        let end = self.end_of_age().unwrap_or(f64::NEG_INFINITY);
+        let mut args: Vec<Arg<'_>> = vec![self.limit.into(), end.into()];
+        for (token, seen) in victims {
+            args.extend([Arg::from(token), Arg::from(*seen)]);
+        }
+        let (removed, left): (u64, u64) = self.backend.script(&CLEAN, &keys, &args).await?;
+        let conflicts = (victims.len() as u64).saturating_sub(removed) as u32;
+        Ok(Cleaned { removed, left, more: more || conflicts > 0, conflicts })
+    }
+
+    /// How many sessions there are, and the oldest.
+    fn look(&self) -> (Cmd<'_, u64>, Cmd<'_, Vec<(Bytes, f64)>>) {
+        let oldest = cmd::zrange_withscores(&self.recent, 0, STEP as i64 - 1);
+        (cmd::zcard(&self.recent), oldest)
+    }
+
+    /// Which of the oldest are too many or too old, and whether there may be more.
+    fn victims<'o>(&self, count: u64, oldest: &'o [(Bytes, f64)]) -> (&'o [(Bytes, f64)], bool) {
+        let over = count.saturating_sub(self.limit).min(STEP) as usize;
+        let aged = self
+            .end_of_age()
+            .map_or(0, |end| oldest.iter().take_while(|(_, seen)| *seen < end).count());
+        let most = over.max(aged);
+        (oldest.get(..most).unwrap_or(oldest), most as u64 == STEP)
+    }
+
+    /// The keys of their views and carts.
+    fn keys_of(&self, sessions: &[(Bytes, f64)]) -> Vec<Key> {
+        let own = |token: &Bytes| [self.keys.viewed_by(token), self.keys.cart(token)];
+        sessions.iter().flat_map(|(token, _)| own(token)).collect()
     }
 
     /// The cleaner as a loop: steps without rest while there is more to remove, else one a second.

@@ -49,16 +49,23 @@ pub(crate) struct Interposed<B> {
     hook: Arc<Hook>,
     /// By how many milliseconds this client's clock is fast.
     fast_ms: i64,
+    scripts: bool,
 }
 
 impl<B: Backend> Interposed<B> {
     pub(crate) fn new(inner: B, hook: impl Fn(&Step) -> Fate + Send + Sync + 'static) -> Self {
-        Self { inner, hook: Arc::new(hook), fast_ms: 0 }
+        Self { inner, hook: Arc::new(hook), fast_ms: 0, scripts: true }
+    }
+
+    /// The same without scripts.
+    pub(crate) fn without_scripts(mut self) -> Self {
+        self.scripts = false;
+        self
     }
 
     /// A client that only has another clock.
     pub(crate) fn with_clock(inner: B, fast_ms: i64) -> Self {
-        Self { inner, hook: Arc::new(|_| Fate::Pass), fast_ms }
+        Self { inner, hook: Arc::new(|_| Fate::Pass), fast_ms, scripts: true }
     }
 }
 
@@ -125,6 +132,10 @@ impl<B: Backend> Backend for Interposed<B> {
 
     fn now(&self) -> Timestamp {
         Timestamp::from_micros(self.inner.now().as_micros() + self.fast_ms * 1_000)
+    }
+
+    fn has_scripts(&self) -> bool {
+        self.scripts && self.inner.has_scripts()
     }
 
     fn monotonic(&self) -> Duration {

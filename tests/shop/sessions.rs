@@ -158,9 +158,15 @@ each_backend! {
     fn reply_lost_while_the_cleaner_looks_means_that_nothing_was_removed(backend, _clock) {
         Sessions::new(backend.clone(), Keys::new()).touch(b"a", b"user", None).wait().unwrap();
         for fate in [Fate::LoseReply, Fate::NotSent] {
-            for at in [Step::Session, Step::Watch(vec!["ZCARD", "ZRANGE"])] {
+            let reads = || vec!["ZCARD", "ZRANGE"];
+            for at in [Step::Send(reads()), Step::Session, Step::Watch(reads())] {
+                let by_script = matches!(at, Step::Send(_));
+                if by_script && !backend.has_scripts() {
+                    continue; // it never takes that step
+                }
                 let hook = move |step: &Step| if *step == at { fate } else { Fate::Pass };
                 let backend = Interposed::new(backend.clone(), hook);
+                let backend = if by_script { backend } else { backend.without_scripts() };
                 let sessions = Sessions::new(backend, Keys::new()).with_limit(0);
                 let error = sessions.clean_step().wait().unwrap_err();
                 assert_eq!(error.kind(), ErrorKind::NotSent, "{error}");
@@ -179,12 +185,66 @@ fn meddling(
     let sessions = Sessions::new(memory.clone(), Keys::new());
     let env = memory.engine().env().clone();
     Interposed::new(memory.clone(), move |step| {
-        if matches!(step, Step::Commit(_)) && again() {
+        let removes = match step {
+            Step::Commit(_) => true,
+            Step::Send(names) => names == &["EVALSHA"],
+            _ => false,
+        };
+        if removes && again() {
             env.advance(Duration::from_millis(1));
             sessions.touch(b"a", b"user", None).wait().unwrap();
         }
         Fate::Pass
     })
+}
+
+#[cfg(feature = "lua")]
+#[test]
+fn cleaner_by_script_spares_what_was_used_since_and_removes_the_rest() {
+    let (memory, env) = memory();
+    let sessions = Sessions::new(memory.clone(), Keys::new());
+    for token in [b"a", b"b", b"c"] {
+        sessions.touch(token, b"user", Some(b"item")).wait().unwrap();
+        env.advance(Duration::from_secs(1));
+    }
+    let backend = meddling(&memory, || true);
+    let cleaned = Sessions::new(backend, Keys::new()).with_limit(1).clean_step().wait().unwrap();
+    assert_eq!((cleaned.conflicts, cleaned.removed, cleaned.left), (1, 1, 2));
+    assert!(cleaned.more);
+    assert_eq!(assert_whole(&memory), BTreeSet::from(["a".into(), "c".into()]));
+    assert_eq!(sessions.recently_viewed(b"a").wait().unwrap(), ["item"]);
+}
+
+/// Removes the same with scripts and without, whatever was touched when.
+#[cfg(feature = "lua")]
+#[test]
+fn cleaner_by_script_and_by_watch_do_the_same() {
+    use proptest::prelude::*;
+    let touches = proptest::collection::vec((0..12_u8, 0..3_u64), 0..40);
+    let config = proptest::test_runner::Config::with_cases(200);
+    let run = proptest::test_runner::TestRunner::new(config).run(
+        &(touches, 0..10_u64, proptest::option::of(1..40_u64)),
+        |(touches, limit, age)| {
+            let outcome = |scripts: bool| {
+                let (memory, env) = memory();
+                let backend = Interposed::new(memory.clone(), |_| Fate::Pass);
+                let backend = if scripts { backend } else { backend.without_scripts() };
+                let mut sessions = Sessions::new(backend, Keys::new()).with_limit(limit);
+                if let Some(age) = age {
+                    sessions = sessions.with_max_age(Duration::from_secs(age));
+                }
+                for (token, secs) in &touches {
+                    env.advance(Duration::from_secs(*secs));
+                    sessions.touch(&[*token], b"user", Some(b"i")).wait().unwrap();
+                }
+                let cleaned = sessions.clean_step().wait().unwrap();
+                (cleaned, assert_whole(&memory))
+            };
+            prop_assert_eq!(outcome(true), outcome(false));
+            Ok(())
+        },
+    );
+    run.unwrap();
 }
 
 #[test]
@@ -196,7 +256,7 @@ fn session_touched_after_the_cleaner_picked_it_is_not_deleted() {
         env.advance(Duration::from_secs(1));
     }
     let once = AtomicBool::new(true);
-    let backend = meddling(&memory, move || once.swap(false, Ordering::SeqCst));
+    let backend = meddling(&memory, move || once.swap(false, Ordering::SeqCst)).without_scripts();
     let cleaned = Sessions::new(backend, Keys::new()).with_limit(1).clean_step().wait().unwrap();
     assert_eq!((cleaned.conflicts, cleaned.removed), (1, 1));
     // The other one was the oldest by then.
@@ -208,7 +268,7 @@ fn session_touched_after_the_cleaner_picked_it_is_not_deleted() {
 fn cleaner_that_is_always_disturbed_says_so_and_harms_nothing() {
     let (memory, _) = memory();
     Sessions::new(memory.clone(), Keys::new()).touch(b"a", b"user", None).wait().unwrap();
-    let backend = meddling(&memory, || true);
+    let backend = meddling(&memory, || true).without_scripts();
     let cleaned = Sessions::new(backend, Keys::new()).with_limit(0).clean_step().wait().unwrap();
     assert!(cleaned.more && cleaned.removed == 0 && cleaned.conflicts > 1);
     assert_eq!(assert_whole(&memory).len(), 1);
