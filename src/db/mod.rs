@@ -20,6 +20,7 @@ mod view;
 mod watch;
 
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 use parking_lot::{RwLock, RwLockReadGuard, RwLockWriteGuard};
 use smallvec::SmallVec;
@@ -106,6 +107,22 @@ enum Guard<'k> {
 /// Locked shards, ascending.
 type Guards<'k> = SmallVec<[(u32, Guard<'k>); 4]>;
 
+/// How long one waits for a lock before asking again whether to go on waiting.
+const ASK_EVERY: Duration = Duration::from_millis(10);
+
+/// Tries again and again, unless `give_up` says not to.
+#[cold]
+fn patiently<G>(attempt: impl Fn() -> Option<G>, give_up: &impl Fn() -> bool) -> Option<G> {
+    loop {
+        if give_up() {
+            return None;
+        }
+        if let Some(guard) = attempt() {
+            return Some(guard);
+        }
+    }
+}
+
 impl Default for Keyspace {
     fn default() -> Self {
         Self::new()
@@ -132,14 +149,21 @@ impl Keyspace {
         *self.limits.write() = limits;
     }
 
-    /// Locks what `scope` names and gives a view of database `index` at time `now_ms`.
-    pub(crate) fn lock(&self, scope: &Scope<'_>, index: usize, now_ms: i64) -> Db<'_> {
+    /// Locks what `scope` names and gives a view of database `index` at time `now_ms`. `None` when
+    /// it has to wait for a lock and `give_up` says to wait no longer; it is asked now and then.
+    pub(crate) fn lock_unless(
+        &self,
+        scope: &Scope<'_>,
+        index: usize,
+        now_ms: i64,
+        give_up: impl Fn() -> bool,
+    ) -> Option<Db<'_>> {
         let mut guards = Guards::new();
         match scope {
             Scope::Nothing => {}
             Scope::Keys([(key, access)]) => {
                 let shard = locate(key).0;
-                guards.push((shard, self.guard(shard, *access)));
+                guards.push((shard, self.guard(shard, *access, &give_up)?));
             }
             Scope::Keys(keys) => {
                 let mut wanted: SmallVec<[(u32, Access); 8]> =
@@ -147,29 +171,41 @@ impl Keyspace {
                 // A shard wanted both ways is locked exclusively: Write sorts first.
                 wanted.sort_unstable_by(|a, b| a.0.cmp(&b.0).then(b.1.cmp(&a.1)));
                 wanted.dedup_by_key(|w| w.0);
-                guards.extend(wanted.into_iter().map(|(s, a)| (s, self.guard(s, a))));
+                for (shard, access) in wanted {
+                    guards.push((shard, self.guard(shard, access, &give_up)?));
+                }
             }
             Scope::All(access) => {
-                guards.extend((0..SHARDS as u32).map(|s| (s, self.guard(s, *access))));
+                for shard in 0..SHARDS as u32 {
+                    guards.push((shard, self.guard(shard, *access, &give_up)?));
+                }
             }
         }
-        Db::new(self, guards, index, now_ms)
+        Some(Db::new(self, guards, index, now_ms))
     }
 
-    fn guard(&self, shard: u32, access: Access) -> Guard<'_> {
+    #[inline]
+    fn guard(&self, shard: u32, access: Access, give_up: &impl Fn() -> bool) -> Option<Guard<'_>> {
         let lock = &self.shards[shard as usize];
         match access {
-            Access::Read => Guard::Read(lock.read()),
-            Access::Write => Guard::Write(lock.write()),
+            Access::Read => lock
+                .try_read()
+                .or_else(|| patiently(|| lock.try_read_for(ASK_EVERY), give_up))
+                .map(Guard::Read),
+            Access::Write => lock
+                .try_write()
+                .or_else(|| patiently(|| lock.try_write_for(ASK_EVERY), give_up))
+                .map(Guard::Write),
         }
     }
 
-    /// Removes up to `most` keys whose deadline has passed, of all databases; says how many.
+    /// Removes up to `most` keys whose deadline has passed, of all databases; says how many. Leaves
+    /// alone what is locked just now.
     pub(crate) fn expire(&self, now_ms: i64, most: usize) -> usize {
         let mut removed = 0;
         let is_due = |shard: u32| {
-            let shard = self.shards[shard as usize].read();
-            shard.dbs.iter().any(|table| table.due(now_ms).is_some())
+            let shard = self.shards[shard as usize].try_read();
+            shard.is_some_and(|shard| shard.dbs.iter().any(|table| table.due(now_ms).is_some()))
         };
         for shard in 0..SHARDS as u32 {
             if removed >= most {
@@ -178,8 +214,9 @@ impl Keyspace {
             if !is_due(shard) {
                 continue;
             }
+            let Some(guard) = self.shards[shard as usize].try_write() else { continue };
             let mut guards = Guards::new();
-            guards.push((shard, self.guard(shard, Access::Write)));
+            guards.push((shard, Guard::Write(guard)));
             let mut db = Db::new(self, guards, 0, now_ms);
             for index in 0..DATABASES {
                 db.select(index);
@@ -223,10 +260,15 @@ impl Keyspace {
 #[cfg(test)]
 mod tests {
     use std::sync::mpsc::channel;
-    use std::time::Duration;
 
     use super::*;
     use crate::types::Str;
+
+    impl Keyspace {
+        fn lock(&self, scope: &Scope<'_>, index: usize, now_ms: i64) -> Db<'_> {
+            self.lock_unless(scope, index, now_ms, || false).expect("nobody gives up")
+        }
+    }
 
     /// A key that lies in this shard.
     fn key_of(shard: usize) -> Vec<u8> {

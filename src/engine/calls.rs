@@ -98,14 +98,15 @@ impl<'a> Calls<'a> {
         self.iter().find(|(spec, argv)| !spec.accepts(argv.len())).map(|(s, _)| s.arity_error())
     }
 
-    /// Locks all that the lines touch, and `watched` keys, and makes the context of the run.
+    /// Locks all that the lines touch, and `watched` keys, and makes the context of the run; see
+    /// [`dispatch::context`].
     pub(super) fn lock<'k, 'w>(
         &'w self,
         shared: &'k Shared,
         watched: impl Iterator<Item = &'w [u8]>,
         db: usize,
         protocol: Protocol,
-    ) -> Cx<'k> {
+    ) -> Result<Cx<'k>, WireError> {
         let mut keys: Keys<'_> = Keys::new();
         let mut all = None;
         for (spec, argv) in self.iter() {
@@ -142,13 +143,16 @@ impl Engine {
                 return Err(dispatch::needs_session(spec));
             }
         }
-        let mut cx = calls.lock(&self.shared, std::iter::empty(), 0, Protocol::Resp2);
+        let mut cx = calls.lock(&self.shared, std::iter::empty(), 0, Protocol::Resp2)?;
         let run = |(spec, argv): (&'static Spec, &[&[u8]])| match spec.run {
             Run::Data(handler) | Run::Plain(handler) => handler(&mut cx, argv).into(),
             Run::Script(op) => script::run(&self.shared, spec, op, &mut cx, argv).into(),
             _ => Value::Nil,
         };
-        Ok(calls.iter().map(run).collect())
+        let replies = calls.iter().map(run).collect();
+        drop(cx);
+        self.shared.release_orphans();
+        Ok(replies)
     }
 }
 

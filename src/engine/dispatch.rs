@@ -27,36 +27,65 @@ pub(super) fn run(
     }
     let handler = match spec.run {
         Run::Data(handler) | Run::Plain(handler) => handler,
-        Run::Script(op) => {
-            let mut cx = context(shared, &whole(spec), db, protocol);
-            return script::run(shared, spec, op, &mut cx, argv).into();
-        }
+        Run::Script(op) => return run_script(shared, spec, op, argv, db, protocol, client),
         _ => return Value::Error(needs_session(spec)),
     };
     let mut keys = Keys::new();
     let known = collect_keys(spec, argv, &mut keys);
     let scope = if known { Scope::Keys(&keys) } else { whole(spec) };
-    let mut cx = context(shared, &scope, db, protocol);
+    let mut cx = match context(shared, &scope, db, protocol) {
+        Ok(cx) => cx,
+        Err(busy) => return Value::Error(busy),
+    };
     if let Some(client) = client {
         client.is_active(cx.now);
     }
     handler(&mut cx, argv).into()
 }
 
+fn run_script(
+    shared: &Shared,
+    spec: &'static Spec,
+    op: ScriptOp,
+    argv: &[&[u8]],
+    db: usize,
+    protocol: Protocol,
+    client: Option<&Client>,
+) -> Value {
+    let mut cx = match context(shared, &whole(spec), db, protocol) {
+        Ok(cx) => cx,
+        Err(busy) => return Value::Error(busy),
+    };
+    if let Some(client) = client {
+        client.is_active(cx.now);
+    }
+    let reply = script::run(shared, spec, op, &mut cx, argv).into();
+    drop(cx);
+    shared.release_orphans();
+    reply
+}
+
 /// Locks `scope` and makes the context of a call. The time is read once the locks are held, so
-/// that of two commands on a key the later never has the earlier time.
+/// that of two commands on a key the later never has the earlier time. Fails with `BUSY` when a
+/// script that has been running too long holds a lock.
 #[inline]
 pub(super) fn context<'k>(
     shared: &'k Shared,
     scope: &Scope<'_>,
     db: usize,
     protocol: Protocol,
-) -> Cx<'k> {
-    let mut db = shared.keyspace.lock(scope, db, 0);
+) -> Result<Cx<'k>, WireError> {
+    let locked = shared.keyspace.lock_unless(scope, db, 0, || script::is_overdue(shared));
+    let mut db = locked.ok_or(BUSY)?;
     let now = shared.env.now();
     db.set_now(now.as_millis());
-    Cx { db, env: &shared.env, now, protocol }
+    Ok(Cx { db, env: &shared.env, now, protocol })
 }
+
+/// What is answered while a script has been running too long.
+pub(super) const BUSY: WireError = WireError::fixed(
+    "BUSY Redis is busy running a script. You can only call SCRIPT KILL or SHUTDOWN NOSAVE.",
+);
 
 /// All shards, as this command needs them; or none.
 pub(super) fn whole(spec: &Spec) -> Scope<'static> {

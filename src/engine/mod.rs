@@ -24,12 +24,14 @@ use std::sync::{Arc, Weak};
 
 use dashmap::DashMap;
 use foldhash::fast::FixedState;
+use parking_lot::Mutex;
 
 pub use calls::{Calls, Replies};
 pub use session::Session;
 
 use client::Client;
 use config::Config;
+use transaction::Watches;
 
 use crate::commands::Spec;
 use crate::db::Keyspace;
@@ -67,6 +69,8 @@ pub(crate) struct Shared {
     stats: Stats,
     #[cfg(feature = "lua")]
     scripts: script::Scripts,
+    /// Watches of nobody, still to be given up.
+    orphans: Mutex<Vec<Watches>>,
     /// Itself, for the sessions that scripts need.
     #[cfg_attr(not(feature = "lua"), expect(dead_code, reason = "only scripts need it"))]
     me: Weak<Shared>,
@@ -160,6 +164,7 @@ impl Engine {
             stats: Stats::default(),
             #[cfg(feature = "lua")]
             scripts: script::Scripts::default(),
+            orphans: Mutex::default(),
             me: Weak::clone(me),
         });
         Self { shared }

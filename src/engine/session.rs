@@ -5,7 +5,7 @@ use std::task::{Context, Poll};
 
 use super::client::Client;
 use super::transaction::{self, Queue, Watches};
-use super::{Engine, Shared, dispatch, ops};
+use super::{Engine, Shared, dispatch, ops, script};
 use crate::commands::{self, Flags, Run, SessionOp, Spec};
 use crate::error::WireError;
 use crate::resp::{Protocol, Value};
@@ -143,6 +143,9 @@ impl Session {
             return Value::Error(CLOSED);
         }
         self.client.runs(spec);
+        if !spec.is(Flags::ALLOW_BUSY) && script::is_overdue(&self.shared) {
+            return self.reject(dispatch::BUSY, Some(spec));
+        }
         if let Some(queue) = &mut self.queue {
             if spec.is(Flags::NO_MULTI) {
                 return self.reject(NOT_IN_MULTI, Some(spec));
@@ -163,9 +166,13 @@ impl Session {
             Run::Session(op) | Run::Server(op) => {
                 let shared = Arc::clone(&self.shared);
                 let scope = dispatch::whole(spec);
-                let mut cx = dispatch::context(&shared, &scope, self.db, self.protocol);
-                self.client.is_active(cx.now);
-                ops::run(self, op, &mut cx, argv).into()
+                match dispatch::context(&shared, &scope, self.db, self.protocol) {
+                    Ok(mut cx) => {
+                        self.client.is_active(cx.now);
+                        ops::run(self, op, &mut cx, argv).into()
+                    }
+                    Err(busy) => Value::Error(busy),
+                }
             }
             Run::Container => Value::Error(spec.arity_error()),
         };

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use super::dispatch::{self, Keys};
 use super::session::{CLOSED, NOT_IN_MULTI, runs_at_once};
-use super::{Calls, Replies, Session, ops, script};
+use super::{Calls, Replies, Session, Shared, ops, script};
 use crate::bytes::Bytes;
 use crate::commands::{Cx, Flags, Reply, Run, Spec};
 use crate::db::{Access, Scope, WatchFlag};
@@ -120,7 +120,7 @@ impl Session {
         if !self.watches.flag.is_raised() {
             let scope: Keys<'_> = keys.iter().map(|k| (*k, Access::Write)).collect();
             let scope = Scope::Keys(&scope);
-            let mut cx = dispatch::context(&self.shared, &scope, self.db, self.protocol);
+            let mut cx = dispatch::context(&self.shared, &scope, self.db, self.protocol)?;
             for key in keys {
                 if cx.db.watch(key, &self.watches.flag) {
                     let key = Bytes::copy_from(key);
@@ -145,21 +145,7 @@ impl Session {
 
     /// Gives up all watches, as `UNWATCH` does.
     pub fn unwatch_all(&mut self) {
-        let watches = std::mem::take(&mut self.watches);
-        self.release(&watches);
-    }
-
-    fn release(&self, watches: &Watches) {
-        if watches.keys.is_empty() {
-            return;
-        }
-        let shared = Arc::clone(&self.shared);
-        let keys: Keys<'_> = watches.keys.iter().map(|(_, k)| (&**k, Access::Write)).collect();
-        let mut cx = dispatch::context(&shared, &Scope::Keys(&keys), 0, self.protocol);
-        for (db, key) in &watches.keys {
-            cx.db.select(*db);
-            cx.db.unwatch(key, &watches.flag);
-        }
+        self.shared.release(std::mem::take(&mut self.watches));
     }
 
     pub(super) fn exec(&mut self) -> Reply {
@@ -169,19 +155,20 @@ impl Session {
         let reply = if queue.aborted {
             Err(WireError::fixed("EXECABORT Transaction discarded because of previous errors."))
         } else {
-            Ok(self.exec_queue(&queue.commands))
+            self.exec_queue(&queue.commands).map_err(|busy| exec_aborted(&busy))
         };
         self.abandon();
         reply
     }
 
     /// Runs the queue if no watched key has changed.
-    fn exec_queue(&mut self, commands: &[Queued]) -> Value {
+    fn exec_queue(&mut self, commands: &[Queued]) -> Reply {
         let mut calls = Calls::default();
         for queued in commands {
             calls.line(queued.spec, queued.argv.iter().map(|arg| &**arg));
         }
-        self.run_unbroken(&calls).map_or(Value::NilArray, |r| Value::Array(r.into_vec()))
+        let replies = self.run_unbroken(&calls)?;
+        Ok(replies.map_or(Value::NilArray, |replies| Value::Array(replies.into_vec())))
     }
 
     /// What MULTI, the commands and EXEC do, in one call and without copying a word. `None`: a
@@ -201,7 +188,7 @@ impl Session {
             Err(NOT_IN_MULTI)
         } else {
             calls.iter().for_each(|(spec, _)| self.client.runs(spec));
-            Ok(self.run_unbroken(calls))
+            self.run_unbroken(calls)
         };
         self.unwatch_all();
         result
@@ -209,16 +196,23 @@ impl Session {
 
     /// Runs the lines under one union of locks if no watched key has changed. The watches are
     /// given up once its locks are.
-    fn run_unbroken(&mut self, calls: &Calls<'_>) -> Option<Replies> {
+    fn run_unbroken(&mut self, calls: &Calls<'_>) -> Result<Option<Replies>, WireError> {
         let shared = Arc::clone(&self.shared);
         // Taken out, so that an UNWATCH among the lines finds nothing to lock.
         let watches = std::mem::take(&mut self.watches);
         let watched = watches.keys.iter().map(|(_, key)| &**key);
-        let mut cx = calls.lock(&shared, watched, self.db, self.protocol);
+        let locked = calls.lock(&shared, watched, self.db, self.protocol);
+        let mut cx = match locked {
+            Ok(cx) => cx,
+            Err(busy) => {
+                shared.release(watches);
+                return Err(busy);
+            }
+        };
         if watches.are_broken(&mut cx) {
             drop(cx);
-            self.release(&watches);
-            return None;
+            shared.release(watches);
+            return Ok(None);
         }
         cx.db.select(self.db);
         let mut replies = Replies::new();
@@ -239,8 +233,36 @@ impl Session {
             replies.push(reply);
         }
         drop(cx);
-        self.release(&watches);
-        Some(replies)
+        shared.release(watches);
+        shared.release_orphans();
+        Ok(Some(replies))
+    }
+}
+
+impl Shared {
+    /// Gives up watches. While a script that has been running too long holds a lock they are put
+    /// aside, for the next who runs a script.
+    fn release(&self, watches: Watches) {
+        if watches.keys.is_empty() {
+            return;
+        }
+        let keys: Keys<'_> = watches.keys.iter().map(|(_, k)| (&**k, Access::Write)).collect();
+        let locked = dispatch::context(self, &Scope::Keys(&keys), 0, Protocol::Resp2);
+        let Ok(mut cx) = locked else {
+            drop(keys);
+            self.orphans.lock().push(watches);
+            return;
+        };
+        for (db, key) in &watches.keys {
+            cx.db.select(*db);
+            cx.db.unwatch(key, &watches.flag);
+        }
+    }
+
+    /// Gives up the watches that were put aside.
+    pub(super) fn release_orphans(&self) {
+        let orphans = std::mem::take(&mut *self.orphans.lock());
+        orphans.into_iter().for_each(|watches| self.release(watches));
     }
 }
 

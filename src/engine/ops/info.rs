@@ -6,7 +6,7 @@
 use std::fmt::Write;
 use std::sync::atomic::Ordering;
 
-use super::super::{Session, Shared};
+use super::super::{Session, Shared, script};
 use super::VERSION;
 use crate::commands::Cx;
 use crate::commands::args::is;
@@ -101,6 +101,20 @@ fn memory(text: &mut String, shared: &Shared, cx: &mut Cx<'_>) {
     field(text, "used_memory", used);
     field(text, "used_memory_human", human(used as u64));
     field(text, "used_memory_dataset", used);
+    let scripts = script::usage(shared);
+    field(text, "used_memory_lua", scripts.interpreter);
+    field(text, "used_memory_vm_eval", scripts.interpreter);
+    field(text, "used_memory_lua_human", human(scripts.interpreter as u64));
+    field(text, "used_memory_scripts_eval", scripts.cached_bytes);
+    field(text, "number_of_cached_scripts", scripts.cached);
+    field(text, "number_of_functions", 0);
+    field(text, "number_of_libraries", 0);
+    field(text, "used_memory_vm_functions", 0);
+    field(text, "used_memory_vm_total", scripts.interpreter);
+    field(text, "used_memory_vm_total_human", human(scripts.interpreter as u64));
+    field(text, "used_memory_functions", 0);
+    field(text, "used_memory_scripts", scripts.cached_bytes);
+    field(text, "used_memory_scripts_human", human(scripts.cached_bytes as u64));
     field(text, "maxmemory", most);
     field(text, "maxmemory_human", human(most));
     field(text, "maxmemory_policy", shared.config.value("maxmemory-policy"));

@@ -68,19 +68,21 @@ fn redis(lua: &Lua, control: &Arc<Control>) -> mlua::Result<Table> {
 /// when it is not written in Lua; and both as they stand before a message. The error handler calls
 /// this.
 fn locate(lua: &Lua, _: ()) -> mlua::Result<(Option<String>, Option<usize>, Option<String>)> {
-    let mut builtin = false;
+    let (mut builtin, mut skipped) = (false, false);
     // Below are this function and the handler.
     for level in 2.. {
         let frame = lua.inspect_stack(level, |frame| {
             let (source, line) = (frame.source(), frame.current_line());
             let name = source.source.map(Cow::into_owned);
             let place = source.short_src.zip(line).map(|(src, line)| format!("{src}:{line}: "));
-            (source.what == "C", name, line, place)
+            (source.what, name, line, place)
         });
         match frame {
             None => break,
-            Some((_, Some(name), ..)) if name == "=prelude" => {}
-            Some((true, ..)) if !builtin => builtin = true,
+            Some((_, Some(name), ..)) if name == "=prelude" => skipped = true,
+            // The prelude has called something in order to return.
+            Some(("tail", ..)) if skipped => {}
+            Some(("C", ..)) if !builtin => builtin = true,
             Some((_, name, line, place)) => return Ok((name, line, place)),
         }
     }
@@ -92,7 +94,7 @@ fn locate(lua: &Lua, _: ()) -> mlua::Result<(Option<String>, Option<usize>, Opti
 fn called_as(lua: &Lua, own: String) -> mlua::Result<String> {
     let name = raise::name_at(lua, 2);
     let gone = lua.inspect_stack(3, |frame| frame.source().what == "tail").unwrap_or_default();
-    Ok(name.unwrap_or_else(|| if gone { own } else { "?".to_string() }))
+    Ok(name.unwrap_or_else(|| if gone { own } else { raise::NAMELESS.to_string() }))
 }
 
 /// `math.random`

@@ -49,9 +49,20 @@ pub(super) struct ScriptFlags {
 #[derive(Debug, Default)]
 pub(super) struct Cache {
     scripts: HashMap<Sha, Script, FixedState>,
+    bytes: usize,
 }
 
 impl Cache {
+    /// Number of scripts.
+    pub(super) fn len(&self) -> usize {
+        self.scripts.len()
+    }
+
+    /// Bytes that they take, about.
+    pub(super) fn bytes(&self) -> usize {
+        self.bytes
+    }
+
     pub(super) fn has(&self, sha: &Sha) -> bool {
         self.scripts.contains_key(sha)
     }
@@ -62,6 +73,7 @@ impl Cache {
 
     pub(super) fn add(&mut self, sha: Sha, source: &[u8], flags: ScriptFlags, slot: u32) {
         let source = Bytes::copy_from(source);
+        self.bytes += size_of::<(Sha, Script)>() + source.len();
         self.scripts.insert(sha, Script { source, flags, slot: Some(slot) });
     }
 

@@ -60,7 +60,7 @@ impl<'c, 'k> Host<'c, 'k> {
 
     /// `redis.call`: an error ends the script, or goes to its nearest `pcall`.
     pub(super) fn call(&mut self, lua: &Lua, args: &MultiValue) -> mlua::Result<LuaValue> {
-        match self.invoke(args) {
+        match self.run(args)? {
             Ok(Value::Error(error)) | Err(error) => Err(raise::reply(error.as_bytes())),
             Ok(value) => convert::to_lua(lua, &value, self.control.protocol()),
         }
@@ -68,10 +68,16 @@ impl<'c, 'k> Host<'c, 'k> {
 
     /// `redis.pcall`: an error is a table.
     pub(super) fn pcall(&mut self, lua: &Lua, args: &MultiValue) -> mlua::Result<LuaValue> {
-        match self.invoke(args) {
+        match self.run(args)? {
             Ok(Value::Error(error)) | Err(error) => raise::as_table(lua, error.as_bytes()),
             Ok(value) => convert::to_lua(lua, &value, self.control.protocol()),
         }
+    }
+
+    /// Runs a command, unless the script has been killed.
+    fn run(&mut self, args: &MultiValue) -> mlua::Result<Called> {
+        let called = self.invoke(args);
+        if self.control.is_killed() { Err(raise::killed()) } else { Ok(called) }
     }
 
     fn invoke(&mut self, args: &MultiValue) -> Called {
@@ -112,7 +118,10 @@ impl<'c, 'k> Host<'c, 'k> {
                 const TEXT: &str = "ERR Write commands are not allowed from read-only scripts.";
                 return Err(WireError::fixed(TEXT));
             }
-            self.control.writes();
+            if !self.control.may_write() {
+                // It has been killed: the script does not come to see this.
+                return Err(NOT_ALLOWED);
+            }
         }
         Ok(spec)
     }

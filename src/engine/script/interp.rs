@@ -5,6 +5,7 @@
 //! scripts stay inside, in slots.
 
 use std::cell::RefCell;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use mlua::{
@@ -19,7 +20,7 @@ use crate::commands::Reply;
 use crate::error::WireError;
 
 /// What the interpreter may allocate: a script that asks for more gets Lua's error for it.
-const MEMORY: usize = 1 << 30;
+const MEMORY: usize = 512 << 20;
 /// Instructions between two looks at SCRIPT KILL.
 const LOOK_EVERY: u32 = 50_000;
 
@@ -74,15 +75,20 @@ impl Interp {
             words.iter().try_for_each(|word| table.raw_push(self.lua.create_string(word)?))?;
             Ok(table)
         };
-        let outcome = self.lua.scope(|scope| {
-            let call = scope
-                .create_function(|lua, args: MultiValue| host.borrow_mut().call(lua, &args))?;
-            let pcall = scope
-                .create_function(|lua, args: MultiValue| host.borrow_mut().pcall(lua, &args))?;
-            let result: (bool, LuaValue, LuaValue, LuaValue) =
-                self.run.call((slot, call, pcall, words(keys)?, words(args)?))?;
-            Ok(result)
-        });
+        let run = || {
+            self.lua.scope(|scope| {
+                let call = scope
+                    .create_function(|lua, args: MultiValue| host.borrow_mut().call(lua, &args))?;
+                let pcall = scope
+                    .create_function(|lua, args: MultiValue| host.borrow_mut().pcall(lua, &args))?;
+                let result: (bool, LuaValue, LuaValue, LuaValue) =
+                    self.run.call((slot, call, pcall, words(keys)?, words(args)?))?;
+                Ok(result)
+            })
+        };
+        // The library panics when a call has more arguments than its stack holds: about 7,900.
+        let outcome = catch_unwind(AssertUnwindSafe(run))
+            .unwrap_or_else(|_| Err(mlua::Error::runtime("too many values at once")));
         match outcome {
             Ok((true, value, ..)) => {
                 let script_protocol = host.borrow().script_protocol();
@@ -100,7 +106,11 @@ impl Interp {
 
 /// The error reply for an error that a script did not catch.
 fn uncaught(sha: &Sha, text: &LuaValue, source: &LuaValue, line: &LuaValue) -> WireError {
-    let mut reply = convert::text_of(text).unwrap_or_else(|| b"ERR unknown error".to_vec());
+    let Some(mut reply) = convert::text_of(text) else {
+        // The handler of errors was not called or failed itself, and Lua says why.
+        let why = convert::text_of(source).unwrap_or_else(|| b"execution failure".to_vec());
+        return WireError::new([&b"ERR Error running script "[..], sha, b", ", &why].concat());
+    };
     if let (Some(source), Some(line)) = (convert::text_of(source), convert::text_of(line)) {
         reply.extend_from_slice(b" script: ");
         reply.extend_from_slice(sha);

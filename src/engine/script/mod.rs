@@ -24,10 +24,12 @@ mod raise;
 
 use std::cell::RefCell;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 
-use parking_lot::Mutex;
+use parking_lot::{Mutex, MutexGuard};
 
-use super::Shared;
+use super::{Shared, dispatch};
 use crate::commands::args::is;
 use crate::commands::{Cx, Flags, Reply, ScriptOp, Spec};
 use crate::error::WireError;
@@ -44,6 +46,35 @@ use interp::Interp;
 pub(super) struct Scripts {
     state: Mutex<State>,
     control: Arc<Control>,
+    /// Of the cache, for INFO: number of scripts, and bytes.
+    cached: AtomicUsize,
+    cached_bytes: AtomicUsize,
+}
+
+impl Scripts {
+    /// The cache and the interpreter. Fails as long as a script has them that has been running too
+    /// long.
+    fn state(&self, shared: &Shared) -> Result<MutexGuard<'_, State>, WireError> {
+        const ASK_EVERY: Duration = Duration::from_millis(10);
+        if let Some(state) = self.state.try_lock() {
+            return Ok(state);
+        }
+        while !is_overdue(shared) {
+            if let Some(state) = self.state.try_lock_for(ASK_EVERY) {
+                return Ok(state);
+            }
+        }
+        Err(dispatch::BUSY)
+    }
+
+    /// Notes how large the cache is.
+    fn note(&self, state: &State) {
+        self.cached.store(state.cache.len(), Ordering::Relaxed);
+        self.cached_bytes.store(state.cache.bytes(), Ordering::Relaxed);
+        if state.interp.is_none() {
+            self.control.set_memory(0);
+        }
+    }
 }
 
 #[derive(Debug, Default)]
@@ -109,12 +140,14 @@ pub(super) fn run(
             eval(shared, cx, argv, Some(sha), spec.is(Flags::READONLY))
         }
         ScriptOp::Debug => debug(argv),
-        ScriptOp::Exists => Ok(exists(scripts, &argv[2..])),
-        ScriptOp::Flush => flush(scripts, argv),
+        ScriptOp::Exists => exists(shared, &argv[2..]),
+        ScriptOp::Flush => flush(shared, argv),
         ScriptOp::Kill => scripts.control.kill(),
         ScriptOp::Load => {
             let sha = cache::sha1_hex(argv[2]);
-            scripts.state.lock().load(sha, argv[2], &scripts.control)?;
+            let mut state = scripts.state(shared)?;
+            state.load(sha, argv[2], &scripts.control)?;
+            scripts.note(&state);
             Ok(Value::bulk(sha))
         }
     }
@@ -131,12 +164,15 @@ fn eval(
 ) -> Reply {
     let (keys, args) = keys_and_args(argv)?;
     let control = &shared.scripts.control;
-    let mut state = shared.scripts.state.lock();
+    let mut state = shared.scripts.state(shared)?;
     let sha = if let Some(sha) = sha {
         sha
     } else {
         let sha = cache::sha1_hex(argv[1]);
-        state.load(sha, argv[1], control)?;
+        if !state.cache.has(&sha) {
+            state.load(sha, argv[1], control)?;
+            shared.scripts.note(&state);
+        }
         sha
     };
     let slot = state.slot(&sha, control)?;
@@ -146,7 +182,7 @@ fn eval(
         return Err(WireError::fixed(TEXT));
     }
     let (db, protocol) = (cx.db.index(), cx.protocol);
-    control.start(cx.now);
+    control.start(shared.env.monotonic());
     let host = RefCell::new(Host::new(shared, control, cx, read_only || flags.no_writes));
     let interp = state.interp(control)?;
     let reply = interp.run(slot, &sha, keys, args, &host);
@@ -181,19 +217,55 @@ fn debug(argv: &[&[u8]]) -> Reply {
     }
 }
 
-fn exists(scripts: &Scripts, shas: &[&[u8]]) -> Value {
-    let state = scripts.state.lock();
+fn exists(shared: &Shared, shas: &[&[u8]]) -> Reply {
+    let state = shared.scripts.state(shared)?;
     let known = |sha: &&[u8]| cache::parse(sha).is_some_and(|sha| state.cache.has(&sha));
-    Value::Array(shas.iter().map(|sha| Value::from(known(sha))).collect())
+    Ok(Value::Array(shas.iter().map(|sha| Value::from(known(sha))).collect()))
 }
 
-fn flush(scripts: &Scripts, argv: &[&[u8]]) -> Reply {
+fn flush(shared: &Shared, argv: &[&[u8]]) -> Reply {
     match argv {
         [_, _] => {}
         [_, _, mode] if is(mode, "SYNC") || is(mode, "ASYNC") => {}
         _ => return Err(WireError::fixed("ERR SCRIPT FLUSH only support SYNC|ASYNC option")),
     }
-    let old = std::mem::take(&mut *scripts.state.lock());
+    let mut state = shared.scripts.state(shared)?;
+    let old = std::mem::take(&mut *state);
+    shared.scripts.note(&state);
+    drop(state);
     drop(old);
     Ok(Value::OK)
+}
+
+/// Whether a script has been running for longer than the setting `busy-reply-threshold` allows; 0
+/// allows any time.
+#[inline]
+pub(super) fn is_overdue(shared: &Shared) -> bool {
+    let since = shared.scripts.control.running_since();
+    since.is_some_and(|since| {
+        let most: u64 = shared.config.value("busy-reply-threshold").parse().unwrap_or_default();
+        let ran = shared.env.monotonic().saturating_sub(since);
+        most > 0 && ran >= Duration::from_millis(most)
+    })
+}
+
+/// What INFO says of scripts.
+#[derive(Debug)]
+pub(super) struct Usage {
+    /// Bytes that the interpreter uses.
+    pub(super) interpreter: usize,
+    /// Bytes of the cached scripts.
+    pub(super) cached_bytes: usize,
+    /// Number of cached scripts.
+    pub(super) cached: usize,
+}
+
+/// What INFO says. It takes no lock, since a script can ask for it, too.
+pub(super) fn usage(shared: &Shared) -> Usage {
+    let scripts = &shared.scripts;
+    Usage {
+        interpreter: scripts.control.memory(),
+        cached_bytes: scripts.cached_bytes.load(Ordering::Relaxed),
+        cached: scripts.cached.load(Ordering::Relaxed),
+    }
 }

@@ -15,7 +15,7 @@ local raw_pcall, raw_xpcall, raw_resume = pcall, xpcall, coroutine.resume
 local raw_loadstring, raw_unpack, raw_collectgarbage = loadstring, unpack, collectgarbage
 local byte, concat = string.byte, table.concat
 local surface, locate, called_as = host.surface, host.locate, host.called_as
-local find, sub = string.find, string.sub
+local find, sub, gsub = string.find, string.sub, string.gsub
 
 local READONLY = "Attempt to modify a readonly table"
 
@@ -48,12 +48,18 @@ end
 
 -- Errors. What the host's functions fail with is opaque until `surface` opens it.
 
--- An error of a true function called from here names a place in this file: nobody's business.
+-- An error of a true function called from here names a place in this file, and one that belongs to
+-- the caller of a script or of `pcall` a place outside: nobody's business. Says also whether it was
+-- here, so that the script's own place can stand there instead.
 local function without_place(seen)
   if type(seen) == "string" then
-    local _, last = find(seen, "^prelude:%d+: ")
+    local _, last, chunk = find(seen, "^(prelude):%d+: ")
+    if not last then
+      _, last, chunk = find(seen, "^(outside):%d+: ")
+    end
     if last then
-      return sub(seen, last + 1), true
+      seen = gsub(sub(seen, last + 1), "^(bad argument #%d+ to ')callee'", "%1?'")
+      return seen, chunk == "prelude"
     end
   end
   return seen
@@ -68,7 +74,32 @@ local function settle(ok, ...)
   if fatal then
     error(raised, 0)
   end
-  return false, without_place(seen)
+  return false, (without_place(seen))
+end
+
+-- Results of a protected call. They do not go through the true `pcall`, which must not return more
+-- than about twenty: it does not ask for room on the stack, and Lua built with checks aborts there.
+local kept, kept_count
+
+local function keep(...)
+  kept_count = select("#", ...)
+  kept = kept_count > 0 and { ... } or nil
+end
+
+-- Calls, as if from C, and keeps the results. A chunk of its own, told by its name.
+local outside = raw_loadstring("local keep = ... return function(callee, ...) keep(callee(...)) end",
+  "=outside")(keep)
+
+local function settle_kept(ok, raised)
+  if not ok then
+    return settle(false, raised)
+  end
+  local results, count = kept, kept_count
+  kept = nil
+  if count == 0 then
+    return true
+  end
+  return true, raw_unpack(results, 1, count)
 end
 
 -- As Redis's own pcall: of an error that is a table with a text in `err`, the text is returned.
@@ -76,7 +107,7 @@ local function settle_pcall(ok, ...)
   if ok then
     return true, ...
   end
-  local _, seen = settle(false, ...)
+  local seen = ...
   if type(seen) == "table" then
     local text = seen.err
     if type(text) == "string" or type(text) == "number" then
@@ -87,20 +118,29 @@ local function settle_pcall(ok, ...)
 end
 
 function pcall(...)
+  local callee = ...
   if select("#", ...) == 0 then
     return false, "attempt to call a boolean value"
+  elseif type(callee) ~= "function" then
+    return settle_pcall(settle(raw_pcall(...)))
   end
-  return settle_pcall(raw_pcall(...))
+  return settle_pcall(settle_kept(raw_pcall(outside, ...)))
 end
 
 function xpcall(f, handler)
-  return settle(raw_xpcall(f, function(raised)
+  local function handle(raised)
     local seen, fatal = surface(raised)
     if fatal then
       return raised
     end
     return handler((without_place(seen)))
-  end))
+  end
+  if type(f) ~= "function" then
+    return settle(raw_xpcall(f, handle))
+  end
+  return settle_kept(raw_xpcall(function()
+    outside(f)
+  end, handle))
 end
 
 function coroutine.resume(...)
@@ -326,11 +366,24 @@ end
 
 local protected = #stand_ins
 
--- Runs a script: true and its result, or false and the error.
+-- What is run: a script's first result is kept, where its caller is outside.
+local script
+local function first(result)
+  kept = result
+end
+local entry = raw_loadstring("local first, script = ... return function() first(script()) end",
+  "=outside")(first, function()
+  return script()
+end)
+
+-- Runs a script: true and its result, or false, the error and its place.
 local function run(slot, call, pcall, keys, argv)
   redis.call, redis.pcall = call, pcall
   globals.KEYS, globals.ARGV = keys, argv
-  local ok, result = raw_xpcall(functions[slot], on_error)
+  script = functions[slot]
+  local ok, problem = raw_xpcall(entry, on_error)
+  local result = kept
+  kept, script = nil, nil
   globals.KEYS, globals.ARGV = nil, nil
   for i = 1, protected do
     if raw_next(stand_ins[i]) ~= nil then
@@ -339,10 +392,10 @@ local function run(slot, call, pcall, keys, argv)
   end
   if ok then
     return true, result
-  elseif type(result) ~= "table" then
-    return false, nil, result
+  elseif type(problem) ~= "table" then
+    return false, nil, problem
   end
-  return false, result.err, result.source, result.line
+  return false, problem.err, problem.source, problem.line
 end
 
 return compile, run

@@ -30,7 +30,7 @@ impl fmt::Display for Raised {
 
 impl std::error::Error for Raised {}
 
-const KILLED: &str = "ERR Script killed by user with SCRIPT KILL.";
+const KILLED: &str = "ERR Script killed by user with SCRIPT KILL...";
 
 /// Fails as `redis.call` does, with the text of an error reply.
 pub(super) fn reply(text: impl Into<Vec<u8>>) -> mlua::Error {
@@ -50,7 +50,7 @@ pub(super) fn text(lua: &Lua, text: &str) -> mlua::Error {
 
 /// Fails as a function of Lua's does that got a bad argument; the first has number 1.
 pub(super) fn bad_argument(lua: &Lua, index: usize, problem: &str) -> mlua::Error {
-    let name = name_at(lua, 0).unwrap_or_else(|| "?".to_string());
+    let name = name_at(lua, 0).unwrap_or_else(|| NAMELESS.to_string());
     text(lua, &format!("bad argument #{index} to '{name}' ({problem})"))
 }
 
@@ -70,9 +70,15 @@ pub(super) fn bad_type(
     bad_argument(lua, index, &format!("{expected} expected, got {got}"))
 }
 
-/// How the function at that level of the stack was called, where its caller's code says.
+/// What Lua calls a function that was called from C.
+pub(super) const NAMELESS: &str = "?";
+
+/// How the function at that level of the stack was called, where its caller's code says. In the
+/// prelude `callee` is what `pcall` calls, as if from C.
 pub(super) fn name_at(lua: &Lua, level: usize) -> Option<String> {
-    lua.inspect_stack(level, |frame| Some(frame.names().name?.into_owned())).flatten()
+    let name =
+        lua.inspect_stack(level, |frame| Some(frame.names().name?.into_owned())).flatten()?;
+    Some(if name == "callee" { NAMELESS.to_string() } else { name })
 }
 
 /// Stops the script for good.

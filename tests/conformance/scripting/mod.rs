@@ -1,5 +1,6 @@
 //! Scripts: EVAL and its kin, and SCRIPT, each script on the engine and on a real server.
 
+mod busy;
 mod calls;
 mod commands;
 mod convert;
