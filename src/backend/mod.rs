@@ -114,7 +114,7 @@ pub trait Backend: Clone + Send + Sync + 'static {
         }
     }
 
-    /// Whether [`script`](Self::script) can work: on the engine without the feature `lua` it cannot.
+    /// Whether [`script`](Self::script) can work: not on the engine without the feature `lua`.
     fn has_scripts(&self) -> bool {
         true
     }

@@ -19,6 +19,8 @@
 //! | locks | `lock:NAME` `lock:NAME:fence` |
 //! | fair locks | `fairlock:NAME` with `:holders` `:queue` `:waits` `:grants` `:meta` |
 //! | semaphores | `semaphore:NAME` with the same |
+//! | flash sales | `stock:ITEM`, and that with `:orders` `:reserved` `:buyers` `:sold` |
+//! | | under a lock `:lock` `:lock:fence`, by ticket `:holders:line` and so on |
 //! | delayed queues | `delayed:NAME` with `:due` `:queued` `:flight` `:claims` `:tries` |
 //! | | `:payloads` `:again` `:dead` `:meta` `:claim:TOKEN` |
 //! | published semaphores | `sem:NAME` `sem:NAME:owner` `sem:NAME:counter` |
@@ -216,6 +218,27 @@ impl Keys {
     pub fn published_semaphore(&self, name: &[u8]) -> [Key; 3] {
         let parts: [&[u8]; 3] = [b"", b":owner", b":counter"];
         parts.map(|part| self.with(b"sem:", name).and(part))
+    }
+
+    /// The keys of a flash sale: free units, orders, deadlines of reservations, units of each
+    /// buyer, units sold; see [`FlashSale`](super::FlashSale).
+    pub fn sale(&self, item: &[u8]) -> [Key; 5] {
+        let parts: [&[u8]; 5] = [b"", b":orders", b":reserved", b":buyers", b":sold"];
+        parts.map(|part| self.with(b"stock:", item).and(part))
+    }
+
+    /// The keys of the lock of a flash sale.
+    pub fn sale_lock(&self, item: &[u8]) -> [Key; 2] {
+        let parts: [&[u8]; 2] = [b":lock", b":lock:fence"];
+        parts.map(|part| self.with(b"stock:", item).and(part))
+    }
+
+    /// The keys of the fair lock of a flash sale.
+    pub fn sale_line(&self, item: &[u8]) -> [Key; 5] {
+        self.line(b"stock:", item).map(|mut key| {
+            key.raw(b":line");
+            key
+        })
     }
 
     /// The keys of a delayed queue; see [`DelayedQueue`](super::DelayedQueue).
@@ -461,6 +484,9 @@ mod tests {
             32 => (k.counted(a, half.0, half.1), 2),
             33 => (k.delayed(a)[b.len() % 9].clone(), 7),
             34 => (k.delayed_claim(a, b), 2),
+            35 => (k.sale(a)[b.len() % 5].clone(), 4),
+            36 => (k.sale_lock(a)[b.len() % 2].clone(), 8),
+            37 => (k.sale_line(a)[b.len() % 5].clone(), 4),
             _ => (k.slowest(i64::from(number)), 6),
         };
         let second = match ids {
@@ -469,6 +495,7 @@ mod tests {
             4 => vec![(b.len() % 5) as u8],
             5 => vec![(b.len() % 3) as u8],
             7 => vec![(b.len() % 9) as u8],
+            8 => vec![(b.len() % 2) as u8],
             _ => Vec::new(),
         };
         let first = if matches!(ids, 0 | 6) { Vec::new() } else { a.to_vec() };
@@ -500,7 +527,7 @@ mod tests {
         #[test]
         fn no_two_features_and_no_two_ids_share_a_key(
             spaces in vec(hostile(), 2),
-            names in vec((0..6_usize, 0..36_usize, hostile(), hostile()), 200),
+            names in vec((0..6_usize, 0..39_usize, hostile(), hostile()), 200),
         ) {
             let mut keys = vec![Keys::new(), Keys::in_namespace("a"), Keys::tagged("a")];
             keys.extend(spaces.iter().map(Keys::in_namespace));

@@ -17,6 +17,7 @@
 //! | mean and spread of values, slowest pages | [`Statistics`] |
 //! | whom a user wrote to last | [`Contacts`] |
 //! | the members of a group, by name | [`AddressBook`] |
+//! | few units, many buyers | [`FlashSale`] |
 //! | work to do later, once at least | [`DelayedQueue`] |
 //! | keys to delete later | [`ExpiryQueue`] |
 //!
@@ -45,6 +46,7 @@ mod counters;
 pub mod daemon;
 pub mod delayed_queue;
 pub mod expiry_queue;
+pub mod flash_sale;
 mod flight;
 mod fold;
 mod held;
@@ -71,6 +73,7 @@ pub use counters::{CleanedCounters, CounterCleaner, Counters, LARGEST_STEP, PREC
 pub use daemon::{Chore, Daemon, Progress};
 pub use delayed_queue::DelayedQueue;
 pub use expiry_queue::ExpiryQueue;
+pub use flash_sale::FlashSale;
 pub use held::{Held, Renewal};
 pub use keys::{Key, Keys};
 pub use lease::{Lease, Patience};

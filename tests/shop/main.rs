@@ -20,6 +20,8 @@ mod daemons;
 #[cfg(feature = "lua")]
 mod fairness;
 #[cfg(feature = "lua")]
+mod flash_sale;
+#[cfg(feature = "lua")]
 mod locks;
 mod logs;
 mod page_cache;

@@ -73,11 +73,11 @@ impl<B: Backend> Lock<B> {
     /// The lock of that name.
     pub fn new(backend: B, keys: &Keys, name: &[u8]) -> Result<Self> {
         check_id("name", name)?;
-        Ok(Self {
-            backend,
-            keys: Arc::new([keys.lock(name), keys.lock_fence(name)]),
-            repair: false,
-        })
+        Ok(Self::of(backend, [keys.lock(name), keys.lock_fence(name)]))
+    }
+
+    pub(super) fn of(backend: B, keys: [Key; 2]) -> Self {
+        Self { backend, keys: Arc::new(keys), repair: false }
     }
 
     /// Gives a lock that somebody has left without an end, which this type never does, one after
@@ -191,7 +191,11 @@ impl<B: Backend> FairLock<B> {
     /// The lock of that name.
     pub fn new(backend: B, keys: &Keys, name: &[u8]) -> Result<Self> {
         check_id("name", name)?;
-        Ok(Self(Semaphore::of(backend, keys.fair_lock(name), 1)))
+        Ok(Self::of(backend, keys.fair_lock(name)))
+    }
+
+    pub(super) fn of(backend: B, keys: [Key; 5]) -> Self {
+        Self(Semaphore::of(backend, keys, 1))
     }
 }
 
