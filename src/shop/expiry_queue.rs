@@ -41,7 +41,7 @@ pub const EVERY: Duration = Duration::from_secs(1);
 /// let env = Env::manual(Timestamp::from_secs(1_000), 1);
 /// let memory = Memory::with_env(env.clone());
 /// let queue = ExpiryQueue::new(memory.clone(), &Keys::new())?;
-/// memory.run(cmd::set(b"report", b"…")).wait()?;
+/// memory.run(cmd::set(b"report", b"12 pages")).wait()?;
 /// queue.add(b"report", Duration::from_secs(60)).wait()?;
 /// assert_eq!(queue.step(100).wait()?.deleted, 0);
 /// env.advance(Duration::from_secs(60));

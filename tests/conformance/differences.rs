@@ -51,19 +51,25 @@ fn tests_in(text: &str) -> BTreeSet<String> {
         let name = rest.trim_start().lines().next()?.strip_prefix("fn ")?;
         Some(name.split('(').next()?.to_string())
     };
-    text.split("#[test]").skip(1).filter_map(after).collect()
+    let marks = ["#[test]", "each_backend! {"];
+    marks.iter().flat_map(|mark| text.split(mark).skip(1)).filter_map(after).collect()
 }
 
 #[test]
 fn every_row_of_the_list_names_a_test_that_exists() {
-    let list = file("docs/DIFFERENCES.md");
-    let rows: Vec<&str> = list.lines().filter(|line| line.starts_with("| ")).collect();
-    assert!(rows.len() > 20, "the list was not found");
-    for row in rows.iter().filter(|row| !row.starts_with("| What")) {
-        let named: Vec<_> = quoted(row).filter_map(|text| text.split_once(".rs::")).collect();
-        assert!(!named.is_empty(), "no test in {row}");
-        for (path, test) in named {
-            assert!(tests_in(&file(&format!("{path}.rs"))).contains(test), "{path}.rs::{test}");
+    for list in ["docs/DIFFERENCES.md", "docs/GUARANTEES.md"] {
+        let list = file(list);
+        let is_row = |line: &&str| {
+            line.starts_with("| ") && !line.starts_with("| What") && !line.starts_with("| Promise")
+        };
+        let rows: Vec<&str> = list.lines().filter(is_row).collect();
+        assert!(rows.len() > 20, "the list was not found");
+        for row in rows {
+            let named: Vec<_> = quoted(row).filter_map(|text| text.split_once(".rs::")).collect();
+            assert!(!named.is_empty(), "no test in {row}");
+            for (path, test) in named {
+                assert!(tests_in(&file(&format!("{path}.rs"))).contains(test), "{path}.rs::{test}");
+            }
         }
     }
 }
