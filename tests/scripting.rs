@@ -136,6 +136,24 @@ fn a_call_takes_thousands_of_words_but_not_any_number() {
 }
 
 #[test]
+fn the_collector_and_the_log_are_not_the_scripts() {
+    let mut session = Engine::with_env(Env::manual(START, 1)).session();
+    eval(&mut session, "collectgarbage('stop') collectgarbage('setpause', 1000)");
+    let garbage = "for i = 1, 1e5 do local t = {i} end return collectgarbage('count')";
+    let Value::Int(kib) = eval(&mut session, garbage) else { panic!("no number") };
+    assert!(kib < 4_096, "{kib} KiB");
+    assert_eq!(eval(&mut session, "redis.log(redis.LOG_WARNING, 'x')"), Value::Nil);
+}
+
+#[test]
+fn random_numbers_go_on_from_script_to_script_as_on_a_fresh_server() {
+    let mut session = Engine::with_env(Env::manual(START, 1)).session();
+    for expected in ["0.39646477363839", "0.84048536971234", "0.35333609737146"] {
+        assert_eq!(eval(&mut session, "return tostring(math.random())"), Value::bulk(expected));
+    }
+}
+
+#[test]
 fn engines_do_not_share_scripts() {
     let (one, other) = (Engine::new(), Engine::new());
     let sha = "e0e1f9fabfc9d4800c877a703b823ac0578ff8db".as_bytes();

@@ -80,6 +80,7 @@ fn locate(lua: &Lua, _: ()) -> mlua::Result<(Option<String>, Option<usize>, Opti
         match frame {
             None => break,
             Some((_, Some(name), ..)) if name == "=prelude" => skipped = true,
+            Some((_, Some(name), ..)) if name == "=outside" => break,
             // The prelude has called something in order to return.
             Some(("tail", ..)) if skipped => {}
             Some(("C", ..)) if !builtin => builtin = true,

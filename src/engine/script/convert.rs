@@ -10,7 +10,7 @@ use crate::resp::{Protocol, Value};
 
 /// How deep tables may lie inside each other in a reply. (In Redis about 8,000: what the stack of
 /// its interpreter holds.)
-const DEPTH: usize = 128;
+const DEPTH: usize = 127;
 
 /// The names of fields that say what a table is.
 #[derive(Debug)]
@@ -70,14 +70,15 @@ pub(super) fn to_lua(lua: &Lua, value: &Value, protocol: Protocol) -> mlua::Resu
         Value::BigNumber(digits) if resp3 => tagged(lua, "big_number", string(digits)?),
         Value::Verbatim(_, text) | Value::BigNumber(text) => string(text),
         Value::Map(pairs) if resp3 => {
-            let table = lua.create_table_with_capacity(0, pairs.len())?;
+            // It grows, as in Redis: on that depends the order in which it is walked.
+            let table = lua.create_table()?;
             for (key, value) in pairs {
                 table.raw_set(to_lua(lua, key, protocol)?, to_lua(lua, value, protocol)?)?;
             }
             tagged(lua, "map", LuaValue::Table(table))
         }
         Value::Set(items) if resp3 => {
-            let table = lua.create_table_with_capacity(0, items.len())?;
+            let table = lua.create_table()?;
             for item in items {
                 table.raw_set(to_lua(lua, item, protocol)?, true)?;
             }
@@ -201,12 +202,11 @@ pub(super) fn truncate(x: f64) -> i64 {
     if (-LIMIT..LIMIT).contains(&x) { x as i64 } else { i64::MIN }
 }
 
-/// The text of a string, or of a number as Lua writes it.
+/// The text of a string or of a whole number.
 pub(super) fn text_of(value: &LuaValue) -> Option<Vec<u8>> {
     match value {
         LuaValue::String(text) => Some(text.as_bytes().to_vec()),
         LuaValue::Integer(n) => Some(n.to_string().into_bytes()),
-        LuaValue::Number(x) => Some(x.to_string().into_bytes()),
         _ => None,
     }
 }

@@ -376,6 +376,16 @@ local entry = raw_loadstring("local first, script = ... return function() first(
   return script()
 end)
 
+-- The text of an error that is a table, if it has one. Its metatable may be the script's.
+local function text_of(problem)
+  local _, text = raw_pcall(function()
+    return problem.err
+  end)
+  if type(text) == "string" or type(text) == "number" then
+    return tostring(text)
+  end
+end
+
 -- Runs a script: true and its result, or false, the error and its place.
 local function run(slot, call, pcall, keys, argv)
   redis.call, redis.pcall = call, pcall
@@ -395,7 +405,11 @@ local function run(slot, call, pcall, keys, argv)
   elseif type(problem) ~= "table" then
     return false, nil, problem
   end
-  return false, problem.err, problem.source, problem.line
+  local text = text_of(problem)
+  if not text then
+    return false
+  end
+  return false, text, raw_rawget(problem, "source"), raw_rawget(problem, "line")
 end
 
 return compile, run

@@ -221,6 +221,31 @@ fn replies_become_values() {
 }
 
 #[test]
+fn maps_and_sets_are_in_the_order_of_the_interpreter() {
+    in_both_protocols(|c| {
+        let fields: String = (0..40).map(|n| format!(" field:{n} {n}")).collect();
+        c.same(format!("HSET h{fields}"));
+        let members: String = (0..40).map(|n| format!(" member:{n}")).collect();
+        c.same(format!("SADD s 1 2 3 {members}"));
+        let ints: String = (0..200).map(|n| format!(" {}", n * 7919 % 100_003)).collect();
+        c.same(format!("SADD ints{ints}"));
+        same(
+            c,
+            &[
+                "redis.setresp(3) return redis.call('HGETALL', 'h')",
+                "redis.setresp(3) return redis.call('SMEMBERS', 'ints')",
+                "redis.setresp(3) local t = {} for k in pairs(redis.call('HGETALL', 'h').map) do \
+                 t[#t + 1] = k end return t",
+                "return {map = {a = 1, b = 2, c = 3, d = 4, e = 5, f = 6}}",
+                "return {set = {a = 1, b = 2, c = 3, d = 4, e = 5, f = 6}}",
+                "local t = {} for k, v in pairs({x = 1, y = 2, 10, 20, 30, z = 3, [2.5] = 4}) do \
+                 t[#t + 1] = tostring(k) .. tostring(v) end return t",
+            ],
+        );
+    });
+}
+
+#[test]
 fn arguments_become_words() {
     side_by_side(|c| {
         same(
@@ -230,6 +255,7 @@ fn arguments_become_words() {
                 "return redis.call('ECHO', 1.5)",
                 "return redis.call('ECHO', 0.1)",
                 "return redis.call('ECHO', -7)",
+                "return redis.call('ECHO', -0)",
                 "return redis.call('ECHO', 1e15)",
                 "return redis.call('ECHO', 123456789012345678)",
                 "return redis.call('ECHO', 1e17)",

@@ -43,6 +43,8 @@ const RAISED: &[&str] = &[
     "error({err='MY boom'})",
     "error({err='boom', source='@x', line=9})",
     "error({err=5})",
+    "error({err=0.1})",
+    "error(setmetatable({}, {__index={err='x y'}}))",
     "error(redis.error_reply('MY boom'))",
     "error(redis.pcall('GET'))",
     "error(5)",

@@ -4,6 +4,7 @@ mod busy;
 mod calls;
 mod commands;
 mod convert;
+mod differences;
 mod errors;
 mod sandbox;
 
