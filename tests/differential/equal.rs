@@ -19,9 +19,16 @@ enum By {
     Shape,
 }
 
+/// Whether the reply to `line` is compared byte by byte.
+pub(crate) fn is_ordered(line: &[Vec<u8>]) -> bool {
+    by(line) == By::Bytes
+}
+
 fn by(line: &[Vec<u8>]) -> By {
     let name = line[0].to_ascii_uppercase();
     match &name[..] {
+        // The script calls what stands behind it and the number of keys, which is 0.
+        b"EVAL" | b"EVAL_RO" if line.len() > 3 => by(&line[3..]),
         b"SMEMBERS" | b"SUNION" | b"SINTER" | b"SDIFF" | b"HKEYS" | b"HVALS" | b"KEYS"
         | b"SPOP" => By::Set,
         b"HGETALL" => By::Pairs,

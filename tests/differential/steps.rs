@@ -7,6 +7,8 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use stockroom::commands::{self, Run, SessionOp, Spec, sample};
 
+use super::equal::is_ordered;
+
 /// Connections that a list may use.
 pub(crate) const CONNECTIONS: usize = 4;
 
@@ -43,7 +45,10 @@ pub(crate) fn lists() -> impl Strategy<Value = Steps> {
         Steps(
             raw.into_iter()
                 .map(|(kind, connection, row, choices)| match kind {
-                    0..=20 => call(connection, rows[usize::from(row) % rows.len()], &choices),
+                    0..=20 => {
+                        let step = call(connection, rows[usize::from(row) % rows.len()], &choices);
+                        if kind < 3 && cfg!(feature = "lua") { scripted(step, row) } else { step }
+                    }
                     21 | 22 => call(connection, transactional(usize::from(row)), &choices),
                     _ => Step::Wait { millis: [1, 3, 100, 999, 1000, 5000][usize::from(row) % 6] },
                 })
@@ -92,6 +97,29 @@ fn call(connection: usize, spec: &Spec, choices: &[u8]) -> Step {
     whole_results_only(spec, &mut line);
     lexicographic_apart(spec, &mut line);
     Step::Call { connection, line }
+}
+
+/// The same command, called by a script in one of several ways.
+fn scripted(step: Step, choice: u16) -> Step {
+    let Step::Call { connection, line } = step else { return step };
+    let calls = [
+        ("EVAL", "return redis.call(unpack(ARGV))"),
+        ("EVAL", "return redis.pcall(unpack(ARGV))"),
+        ("EVAL", "redis.setresp(3) return redis.call(unpack(ARGV))"),
+        ("EVAL_RO", "return redis.call(unpack(ARGV))"),
+        ("EVAL", "local ok, reply = pcall(redis.call, unpack(ARGV)) return {tostring(ok), reply}"),
+        (
+            "EVAL",
+            "local reply = redis.call(unpack(ARGV)) return {type(reply), reply, \
+             redis.call('DEL', 'k')}",
+        ),
+    ];
+    // The last ones put the reply into another, where its order must be settled.
+    let most = if is_ordered(&line) { calls.len() } else { 4 };
+    let (name, script) = calls[usize::from(choice) % most];
+    let mut words: Vec<Vec<u8>> = [name, script, "0"].map(|w| w.as_bytes().to_vec()).to_vec();
+    words.extend(line);
+    Step::Call { connection, line: words }
 }
 
 /// SPOP would take different members on the two sides, and a page of a scan ends in different
