@@ -4,10 +4,15 @@
 //! without one only the engine is measured.
 
 use std::hint::black_box;
+use std::time::Duration;
 
-use criterion::{Criterion, Throughput, criterion_group, criterion_main};
+use criterion::measurement::WallTime;
+use criterion::{
+    BatchSize, BenchmarkGroup, Criterion, Throughput, criterion_group, criterion_main,
+};
 use stockroom::backend::{Backend, Memory, Wait, cmd};
-use stockroom::shop::{Cart, Keys, Sessions};
+use stockroom::shop::flash_sale::MAX_UNITS;
+use stockroom::shop::{Cart, DelayedQueue, FlashSale, Keys, Lease, Lock, Semaphore, Sessions};
 
 #[path = "../tests/support/mod.rs"]
 mod support;
@@ -47,7 +52,67 @@ fn measure<B: Backend>(c: &mut Criterion, name: &str, backend: &B) {
     group.bench_function("bare GET", |b| {
         b.iter(|| black_box(backend.run(cmd::get::<stockroom::Bytes>(b"page")).wait()));
     });
+    if backend.has_scripts() {
+        by_script(&mut group, backend);
+    }
     group.finish();
+}
+
+/// What runs as scripts: each a round trip or a few.
+fn by_script<B: Backend>(group: &mut BenchmarkGroup<'_, WallTime>, backend: &B) {
+    let keys = Keys::new();
+    let lease = Lease::of(Duration::from_secs(10)).expect("a lease");
+    let lock = Lock::new(backend.clone(), &keys, b"bench").expect("a lock");
+    group.bench_function("lock: acquire and release", |b| {
+        b.iter(|| {
+            let held = lock.try_acquire(lease).wait();
+            held.map(|held| held.map(|mut held| held.release().wait()))
+        });
+    });
+    let semaphore = Semaphore::new(backend.clone(), &keys, b"bench", 5).expect("a semaphore");
+    group.bench_function("semaphore: acquire and release", |b| {
+        b.iter(|| {
+            let held = semaphore.try_acquire(lease).wait();
+            held.map(|held| held.map(|mut held| held.release().wait()))
+        });
+    });
+    let sale = FlashSale::new(backend.clone(), keys.clone());
+    sale.restock(b"bench", b"all", MAX_UNITS).wait().expect("units");
+    let mut order = 0_u64;
+    group.bench_function("sale: buy", |b| {
+        b.iter(|| {
+            order += 1;
+            let id = order.to_string();
+            sale.buy(b"bench", &id.as_bytes()[..1], 1, id.as_bytes()).wait()
+        });
+    });
+    let queue = DelayedQueue::new(backend.clone(), &keys, b"bench").expect("a queue");
+    group.bench_function("queue: add, claim and acknowledge", |b| {
+        b.iter(|| {
+            queue.add(b"task", None, Duration::ZERO).wait()?;
+            let claim = queue.claim(1).wait()?;
+            queue.ack(&claim.token, b"task").wait()
+        });
+    });
+    cleaning(group, backend);
+}
+
+/// Sessions that the cleaner removes, a hundred at a time.
+fn cleaning<B: Backend>(group: &mut BenchmarkGroup<'_, WallTime>, backend: &B) {
+    let keys = Keys::in_namespace("cleaning");
+    let sessions = Sessions::new(backend.clone(), keys).with_limit(0);
+    group.throughput(Throughput::Elements(100));
+    group.bench_function("clean 100 sessions", |b| {
+        b.iter_batched(
+            || {
+                for n in 0..100_u8 {
+                    sessions.touch(&[n], b"user", Some(b"item")).wait().expect("a touch");
+                }
+            },
+            |()| sessions.clean_step().wait(),
+            BatchSize::PerIteration,
+        );
+    });
 }
 
 fn shop(c: &mut Criterion) {
