@@ -176,6 +176,7 @@ impl Keyspace {
                 }
             }
             Scope::All(access) => {
+                guards.reserve_exact(SHARDS);
                 for shard in 0..SHARDS as u32 {
                     guards.push((shard, self.guard(shard, *access, &give_up)?));
                 }

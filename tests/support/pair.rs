@@ -393,6 +393,7 @@ fn spoils(argv: &[Vec<u8>]) -> bool {
     };
     (is(0, "CONFIG") && !is(1, "GET"))
         || (is(0, "CLIENT") && is(1, "PAUSE"))
+        || (is(0, "SCRIPT") && is(1, "DEBUG"))
         || ["ACL", "DEBUG", "SHUTDOWN", "REPLICAOF", "SLAVEOF", "MONITOR", "FUNCTION"]
             .iter()
             .any(|name| is(0, name))

@@ -28,6 +28,7 @@ pub(super) fn open(lua: &Lua, control: &Arc<Control>) -> mlua::Result<Table> {
         Ok(())
     };
     host.raw_set("randomseed", lua.create_function(seed)?)?;
+    host.raw_set("quietly", call::quietly())?;
     host.raw_set("redis", redis(lua, control)?)?;
     Ok(host)
 }
@@ -183,7 +184,7 @@ fn set_repl(lua: &Lua, args: MultiValue) -> mlua::Result<()> {
 
 /// There is one user, who may do everything.
 fn acl_check_cmd(_: &Lua, args: MultiValue) -> mlua::Result<bool> {
-    let words = call::words(&args).map_err(|e| raise::reply(e.as_bytes()))?;
+    let words = call::words(args.iter()).map_err(|e| raise::reply(e.as_bytes()))?;
     match call::row(&call::slices(&words)) {
         Some(_) => Ok(true),
         None => Err(raise::reply("ERR Invalid command passed to redis.acl_check_cmd()")),

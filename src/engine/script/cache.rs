@@ -4,6 +4,7 @@ use foldhash::fast::FixedState;
 use hashbrown::HashMap;
 use sha1::{Digest, Sha1};
 
+use super::interp::Compiled;
 use crate::bytes::Bytes;
 use crate::error::WireError;
 use crate::resp::inline;
@@ -33,8 +34,8 @@ pub(super) fn parse(text: &[u8]) -> Option<Sha> {
 pub(super) struct Script {
     pub(super) source: Bytes,
     pub(super) flags: ScriptFlags,
-    /// Where the interpreter keeps the compiled function; `None` once that interpreter is gone.
-    pub(super) slot: Option<u32>,
+    /// What the interpreter keeps of it; `None` once that interpreter is gone.
+    pub(super) compiled: Option<Compiled>,
 }
 
 /// What a script's first line says of it.
@@ -63,29 +64,25 @@ impl Cache {
         self.bytes
     }
 
-    pub(super) fn has(&self, sha: &Sha) -> bool {
-        self.scripts.contains_key(sha)
-    }
-
     pub(super) fn get(&self, sha: &Sha) -> Option<&Script> {
         self.scripts.get(sha)
     }
 
-    pub(super) fn add(&mut self, sha: Sha, source: &[u8], flags: ScriptFlags, slot: u32) {
+    pub(super) fn add(&mut self, sha: Sha, source: &[u8], flags: ScriptFlags, compiled: Compiled) {
         let source = Bytes::copy_from(source);
         self.bytes += size_of::<(Sha, Script)>() + source.len();
-        self.scripts.insert(sha, Script { source, flags, slot: Some(slot) });
+        self.scripts.insert(sha, Script { source, flags, compiled: Some(compiled) });
     }
 
-    pub(super) fn set_slot(&mut self, sha: &Sha, slot: u32) {
+    pub(super) fn set_compiled(&mut self, sha: &Sha, compiled: Compiled) {
         if let Some(script) = self.scripts.get_mut(sha) {
-            script.slot = Some(slot);
+            script.compiled = Some(compiled);
         }
     }
 
     /// The interpreter has been replaced.
     pub(super) fn forget_compiled(&mut self) {
-        self.scripts.values_mut().for_each(|script| script.slot = None);
+        self.scripts.values_mut().for_each(|script| script.compiled = None);
     }
 }
 

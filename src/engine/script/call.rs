@@ -3,10 +3,11 @@
 //! They run handlers on the locks that the script's command holds. What belongs to a session runs
 //! on one that is the script's own and ends with it: a SELECT in a script changes nothing outside.
 
-use mlua::{BorrowedBytes, Lua, MultiValue, Value as LuaValue};
+use mlua::{BorrowedBytes, Either, LightUserData, Lua, MultiValue, Value as LuaValue};
 use smallvec::SmallVec;
 
 use super::control::Control;
+use super::convert::Returned;
 use super::{convert, raise};
 use crate::commands::{Cx, Flags, Run, Spec, lookup};
 use crate::engine::{Shared, ops};
@@ -58,29 +59,24 @@ impl<'c, 'k> Host<'c, 'k> {
         self.control.protocol()
     }
 
-    /// `redis.call`: an error ends the script, or goes to its nearest `pcall`.
-    pub(super) fn call(&mut self, lua: &Lua, args: &MultiValue) -> mlua::Result<LuaValue> {
-        match self.run(args)? {
+    /// `redis.call`: an error ends the script, or goes to its nearest `pcall`. With the mark of
+    /// [`quietly`] in front it is `redis.pcall`: an error is a table.
+    pub(super) fn call(&mut self, lua: &Lua, args: &MultiValue) -> mlua::Result<Returned> {
+        let quiet = args.front() == Some(&quietly());
+        let called = self.invoke(args.iter().skip(usize::from(quiet)));
+        if self.control.is_killed() {
+            return Err(raise::killed());
+        }
+        match called {
+            Ok(Value::Error(error)) | Err(error) if quiet => {
+                Ok(Either::Right(raise::as_table(lua, error.as_bytes())?))
+            }
             Ok(Value::Error(error)) | Err(error) => Err(raise::reply(error.as_bytes())),
-            Ok(value) => convert::to_lua(lua, &value, self.control.protocol()),
+            Ok(value) => convert::returned(lua, value, self.control.protocol()),
         }
     }
 
-    /// `redis.pcall`: an error is a table.
-    pub(super) fn pcall(&mut self, lua: &Lua, args: &MultiValue) -> mlua::Result<LuaValue> {
-        match self.run(args)? {
-            Ok(Value::Error(error)) | Err(error) => raise::as_table(lua, error.as_bytes()),
-            Ok(value) => convert::to_lua(lua, &value, self.control.protocol()),
-        }
-    }
-
-    /// Runs a command, unless the script has been killed.
-    fn run(&mut self, args: &MultiValue) -> mlua::Result<Called> {
-        let called = self.invoke(args);
-        if self.control.is_killed() { Err(raise::killed()) } else { Ok(called) }
-    }
-
-    fn invoke(&mut self, args: &MultiValue) -> Called {
+    fn invoke<'a>(&mut self, args: impl ExactSizeIterator<Item = &'a LuaValue>) -> Called {
         let words = words(args)?;
         let argv = slices(&words);
         let spec = self.allowed(&argv)?;
@@ -130,6 +126,11 @@ impl<'c, 'k> Host<'c, 'k> {
 const NOT_ALLOWED: WireError =
     WireError::fixed("ERR This Redis command is not allowed from script");
 
+/// What the prelude puts in front of the arguments of `redis.pcall`. No script can make one.
+pub(super) fn quietly() -> LuaValue {
+    LuaValue::LightUserData(LightUserData(std::ptr::without_provenance_mut(1)))
+}
+
 /// The row that a command line of a script calls, whatever its length.
 pub(super) fn row(argv: &[&[u8]]) -> Option<&'static Spec> {
     let spec = lookup(argv.first()?)?;
@@ -143,13 +144,15 @@ pub(super) fn row(argv: &[&[u8]]) -> Option<&'static Spec> {
 pub(super) type Words<'a> = SmallVec<[Word<'a>; 8]>;
 
 /// Arguments as words.
-pub(super) fn words(args: &MultiValue) -> Result<Words<'_>, WireError> {
+pub(super) fn words<'a>(
+    args: impl ExactSizeIterator<Item = &'a LuaValue>,
+) -> Result<Words<'a>, WireError> {
     const NONE: &str = "ERR Please specify at least one argument for this redis lib call";
     const OTHER: &str = "ERR Lua redis lib command arguments must be strings or integers";
-    if args.is_empty() {
+    if args.len() == 0 {
         return Err(WireError::fixed(NONE));
     }
-    args.iter().map(word).collect::<Option<_>>().ok_or(WireError::fixed(OTHER))
+    args.map(word).collect::<Option<_>>().ok_or(WireError::fixed(OTHER))
 }
 
 pub(super) fn slices<'w>(words: &'w Words<'_>) -> SmallVec<[&'w [u8]; 8]> {

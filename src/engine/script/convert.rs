@@ -1,6 +1,6 @@
 //! Replies as Lua values, and Lua values as replies: Redis's tables of conversion.
 
-use mlua::{Lua, Table, Value as LuaValue};
+use mlua::{Either, IntoLua, Lua, Table, Value as LuaValue};
 
 use crate::bytes::Bytes;
 use crate::commands::Reply;
@@ -42,18 +42,59 @@ impl Fields {
     }
 }
 
+/// A string on its way to Lua: as it is where it is UTF-8, which saves the binding a handle.
+pub(super) type Text<'t> = Either<&'t str, Raw<'t>>;
+
+/// Bytes on their way to Lua.
+pub(super) struct Raw<'t>(&'t [u8]);
+
+impl IntoLua for Raw<'_> {
+    fn into_lua(self, lua: &Lua) -> mlua::Result<LuaValue> {
+        lua.create_string(self.0).map(LuaValue::String)
+    }
+}
+
+pub(super) fn text(bytes: &[u8]) -> Text<'_> {
+    std::str::from_utf8(bytes).map_or(Either::Right(Raw(bytes)), Either::Left)
+}
+
+/// A reply on its way to a script that has asked for `protocol`.
+struct Item<'v> {
+    value: &'v Value,
+    protocol: Protocol,
+}
+
+impl IntoLua for Item<'_> {
+    fn into_lua(self, lua: &Lua) -> mlua::Result<LuaValue> {
+        to_lua(lua, self.value, self.protocol)
+    }
+}
+
+/// What `redis.call` returns: most often a string.
+pub(super) type Returned = Either<String, LuaValue>;
+
 /// A reply as a script sees it that has asked for `protocol`.
-pub(super) fn to_lua(lua: &Lua, value: &Value, protocol: Protocol) -> mlua::Result<LuaValue> {
-    let resp3 = protocol == Protocol::Resp3;
-    let string = |bytes: &[u8]| Ok(LuaValue::String(lua.create_string(bytes)?));
-    let absent = if resp3 { LuaValue::Nil } else { LuaValue::Boolean(false) };
+pub(super) fn returned(lua: &Lua, value: Value, protocol: Protocol) -> mlua::Result<Returned> {
     match value {
-        Value::Nil | Value::NilArray => Ok(absent),
-        Value::Simple(text) => tagged(lua, "ok", string(text.as_bytes())?),
-        Value::Error(error) => tagged(lua, "err", string(error.as_bytes())?),
+        Value::Bulk(bytes) => match String::from_utf8(bytes.into_vec()) {
+            Ok(text) => Ok(Either::Left(text)),
+            Err(error) => Raw(error.as_bytes()).into_lua(lua).map(Either::Right),
+        },
+        value => to_lua(lua, &value, protocol).map(Either::Right),
+    }
+}
+
+fn to_lua(lua: &Lua, value: &Value, protocol: Protocol) -> mlua::Result<LuaValue> {
+    let resp3 = protocol == Protocol::Resp3;
+    let string = |bytes| Raw(bytes).into_lua(lua);
+    match value {
+        Value::Nil | Value::NilArray if resp3 => Ok(LuaValue::Nil),
+        Value::Nil | Value::NilArray => Ok(LuaValue::Boolean(false)),
+        Value::Simple(status) => tagged(lua, "ok", &**status),
+        Value::Error(error) => tagged(lua, "err", text(error.as_bytes())),
         Value::Bulk(bytes) => string(bytes),
         Value::Int(n) => Ok(LuaValue::Number(*n as f64)),
-        Value::Double(x) if resp3 => tagged(lua, "double", LuaValue::Number(*x)),
+        Value::Double(x) if resp3 => tagged(lua, "double", *x),
         Value::Double(x) => {
             let mut text = Vec::with_capacity(24);
             push_f64(&mut text, *x);
@@ -61,56 +102,48 @@ pub(super) fn to_lua(lua: &Lua, value: &Value, protocol: Protocol) -> mlua::Resu
         }
         Value::Bool(yes) if resp3 => Ok(LuaValue::Boolean(*yes)),
         Value::Bool(yes) => Ok(LuaValue::Number(f64::from(*yes))),
-        Value::Verbatim(format, text) if resp3 => {
-            let table = lua.create_table_with_capacity(0, 2)?;
-            table.raw_set("format", string(format)?)?;
-            table.raw_set("string", string(text)?)?;
-            tagged(lua, "verbatim_string", LuaValue::Table(table))
+        Value::Verbatim(format, content) if resp3 => {
+            let parts = [("format", text(format)), ("string", text(content))];
+            tagged(lua, "verbatim_string", lua.create_table_from(parts)?)
         }
-        Value::BigNumber(digits) if resp3 => tagged(lua, "big_number", string(digits)?),
+        Value::BigNumber(digits) if resp3 => tagged(lua, "big_number", text(digits)),
         Value::Verbatim(_, text) | Value::BigNumber(text) => string(text),
         Value::Map(pairs) if resp3 => {
-            // It grows, as in Redis: on that depends the order in which it is walked.
-            let table = lua.create_table()?;
-            for (key, value) in pairs {
-                table.raw_set(to_lua(lua, key, protocol)?, to_lua(lua, value, protocol)?)?;
-            }
-            tagged(lua, "map", LuaValue::Table(table))
+            let pairs = pairs.iter().map(|(k, v)| (item(k, protocol), item(v, protocol)));
+            // Their number is hidden, so that the table grows as in Redis: on that depends the
+            // order in which it is walked.
+            tagged(lua, "map", lua.create_table_from(pairs.filter(|_| true))?)
         }
         Value::Set(items) if resp3 => {
-            let table = lua.create_table()?;
-            for item in items {
-                table.raw_set(to_lua(lua, item, protocol)?, true)?;
-            }
-            tagged(lua, "set", LuaValue::Table(table))
+            let members = items.iter().map(|member| (item(member, protocol), true));
+            tagged(lua, "set", lua.create_table_from(members.filter(|_| true))?)
         }
         Value::Map(pairs) => {
-            list(lua, pairs.iter().flat_map(|(k, v)| [k, v]), pairs.len() * 2, protocol)
+            let items = pairs.iter().flat_map(|(k, v)| [k, v]);
+            list(lua, items.map(|value| item(value, protocol)))
         }
         Value::Array(items) | Value::Set(items) | Value::Push(items) => {
-            list(lua, items.iter(), items.len(), protocol)
+            list(lua, items.iter().map(|value| item(value, protocol)))
         }
     }
 }
 
-fn list<'v>(
-    lua: &Lua,
-    items: impl Iterator<Item = &'v Value>,
-    len: usize,
-    protocol: Protocol,
-) -> mlua::Result<LuaValue> {
-    let table = lua.create_table_with_capacity(len, 0)?;
-    for (at, item) in items.enumerate() {
-        table.raw_seti(at + 1, to_lua(lua, item, protocol)?)?;
+fn item(value: &Value, protocol: Protocol) -> Either<&str, Item<'_>> {
+    match value {
+        Value::Bulk(bytes) => {
+            std::str::from_utf8(bytes).map_or(Either::Right(Item { value, protocol }), Either::Left)
+        }
+        value => Either::Right(Item { value, protocol }),
     }
-    Ok(LuaValue::Table(table))
+}
+
+fn list(lua: &Lua, items: impl Iterator<Item: IntoLua>) -> mlua::Result<LuaValue> {
+    lua.create_sequence_from(items).map(LuaValue::Table)
 }
 
 /// A table with one field.
-fn tagged(lua: &Lua, name: &str, value: LuaValue) -> mlua::Result<LuaValue> {
-    let table = lua.create_table_with_capacity(0, 1)?;
-    table.raw_set(name, value)?;
-    Ok(LuaValue::Table(table))
+fn tagged(lua: &Lua, name: &str, value: impl IntoLua) -> mlua::Result<LuaValue> {
+    lua.create_table_from([(name, value)]).map(LuaValue::Table)
 }
 
 /// What a script returns, as a reply. `protocol` is the one that it has asked for.

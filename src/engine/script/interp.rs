@@ -19,10 +19,26 @@ use super::{api, convert, lib, raise};
 use crate::commands::Reply;
 use crate::error::WireError;
 
-/// What the interpreter may allocate: a script that asks for more gets Lua's error for it.
+/// What the interpreter may allocate while a script runs: one that asks for more gets an error.
 const MEMORY: usize = 512 << 20;
 /// Instructions between two looks at SCRIPT KILL.
 const LOOK_EVERY: u32 = 50_000;
+
+/// A script that the interpreter has compiled.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Compiled {
+    /// Where it is.
+    slot: u32,
+    /// Whether protected tables must be looked at after it has run.
+    checked: bool,
+}
+
+/// Whether a script can call `table.insert`, the one function that puts something into a protected
+/// table past its metatable: only by the name `table`, by a walk over `_G`, or by code it loads.
+fn may_reach_table(source: &[u8]) -> bool {
+    let has = |word: &[u8]| source.windows(word.len()).any(|part| part == word);
+    has(b"table") || has(b"_G") || has(b"load")
+}
 
 #[derive(Debug)]
 pub(super) struct Interp {
@@ -36,7 +52,6 @@ impl Interp {
     pub(super) fn new(control: Arc<Control>) -> mlua::Result<Self> {
         let libs = StdLib::TABLE | StdLib::STRING | StdLib::MATH;
         let lua = Lua::new_with(libs, LuaOptions::new())?;
-        lua.set_memory_limit(MEMORY)?;
         lib::open_all(&lua)?;
         let host = api::open(&lua, &control)?;
         let prelude = lua.load(include_str!("prelude.lua")).set_name("=prelude");
@@ -49,12 +64,13 @@ impl Interp {
         Ok(Self { lua, compile, run, fields })
     }
 
-    /// Compiles a script and says in which slot it is.
-    pub(super) fn compile(&self, source: &[u8]) -> Result<u32, WireError> {
-        let source = self.lua.create_string(source).map_err(|e| failed(&e))?;
+    /// Compiles a script.
+    pub(super) fn compile(&self, source: &[u8]) -> Result<Compiled, WireError> {
+        let code = self.lua.create_string(source).map_err(|e| failed(&e))?;
         let (slot, problem): (Option<u32>, Option<mlua::String>) =
-            self.compile.call(source).map_err(|e| failed(&e))?;
-        slot.ok_or_else(|| {
+            self.compile.call(code).map_err(|e| failed(&e))?;
+        let compiled = slot.map(|slot| Compiled { slot, checked: may_reach_table(source) });
+        compiled.ok_or_else(|| {
             let mut text = b"ERR Error compiling script (new function): ".to_vec();
             problem.iter().for_each(|problem| text.extend_from_slice(&problem.as_bytes()));
             WireError::new(text)
@@ -64,31 +80,26 @@ impl Interp {
     /// Runs a compiled script.
     pub(super) fn run(
         &self,
-        slot: u32,
+        Compiled { slot, checked }: Compiled,
         sha: &Sha,
         keys: &[&[u8]],
         args: &[&[u8]],
         host: &RefCell<Host<'_, '_>>,
     ) -> Reply {
-        let words = |words: &[&[u8]]| -> mlua::Result<Table> {
-            let table = self.lua.create_table_with_capacity(words.len(), 0)?;
-            words.iter().try_for_each(|word| table.raw_push(self.lua.create_string(word)?))?;
-            Ok(table)
-        };
         let run = || {
             self.lua.scope(|scope| {
-                let call = scope
-                    .create_function(|lua, args: MultiValue| host.borrow_mut().call(lua, &args))?;
-                let pcall = scope
-                    .create_function(|lua, args: MultiValue| host.borrow_mut().pcall(lua, &args))?;
-                let result: (bool, LuaValue, LuaValue, LuaValue) =
-                    self.run.call((slot, call, pcall, words(keys)?, words(args)?))?;
-                Ok(result)
+                let call = scope.create_function(|lua, args: MultiValue| {
+                    without_limit(lua, || host.borrow_mut().call(lua, &args))
+                })?;
+                let (keys, args) = (self.words(keys)?, self.words(args)?);
+                self.lua.set_memory_limit(MEMORY)?;
+                self.run.call::<Returned>((slot, checked, call, keys, args))
             })
         };
         // The library panics when a call has more arguments than its stack holds: about 7,900.
         let outcome = catch_unwind(AssertUnwindSafe(run))
             .unwrap_or_else(|_| Err(mlua::Error::runtime("too many values at once")));
+        let _ = self.lua.set_memory_limit(0);
         match outcome {
             Ok((true, value, ..)) => {
                 let script_protocol = host.borrow().script_protocol();
@@ -99,9 +110,26 @@ impl Interp {
         }
     }
 
+    fn words(&self, words: &[&[u8]]) -> mlua::Result<Table> {
+        self.lua.create_sequence_from(words.iter().map(|word| convert::text(word)))
+    }
+
     pub(super) fn used_memory(&self) -> usize {
         self.lua.used_memory()
     }
+}
+
+/// What the prelude answers of a run: whether it ended well; its result, or the text of its error;
+/// and where that was.
+type Returned = (bool, LuaValue, LuaValue, LuaValue);
+
+/// Does work of the host without a limit of memory: below a limit, each step of it would cost a
+/// protected call of its own. What it allocates counts as soon as the script goes on.
+fn without_limit<R>(lua: &Lua, work: impl FnOnce() -> mlua::Result<R>) -> mlua::Result<R> {
+    lua.set_memory_limit(0)?;
+    let done = work();
+    lua.set_memory_limit(MEMORY)?;
+    done
 }
 
 /// The error reply for an error that a script did not catch.

@@ -36,10 +36,10 @@ use crate::error::WireError;
 use crate::resp::Value;
 use crate::types::number::parse_i64;
 
-use cache::{Cache, Sha};
+use cache::{Cache, ScriptFlags, Sha};
 use call::Host;
 use control::Control;
-use interp::Interp;
+use interp::{Compiled, Interp};
 
 /// Scripts of an engine, and what runs them.
 #[derive(Debug, Default)]
@@ -95,27 +95,29 @@ impl State {
 
     /// Puts a script into the cache, if it compiles.
     fn load(&mut self, sha: Sha, source: &[u8], control: &Arc<Control>) -> Result<(), WireError> {
-        if self.cache.has(&sha) {
-            return Ok(());
+        if self.cache.get(&sha).is_none() {
+            let (body, flags) = cache::shebang(source)?;
+            let compiled = self.interp(control)?.compile(body)?;
+            self.cache.add(sha, source, flags, compiled);
         }
-        let (body, flags) = cache::shebang(source)?;
-        let slot = self.interp(control)?.compile(body)?;
-        self.cache.add(sha, source, flags, slot);
         Ok(())
     }
 
-    /// Compiles a cached script again that was compiled by an interpreter that is gone.
-    fn slot(&mut self, sha: &Sha, control: &Arc<Control>) -> Result<u32, WireError> {
-        self.interp(control)?;
+    /// A script of the cache, compiled again if the interpreter that had compiled it is gone.
+    fn script(
+        &mut self,
+        sha: &Sha,
+        control: &Arc<Control>,
+    ) -> Result<(Compiled, ScriptFlags), WireError> {
         let script = self.cache.get(sha).ok_or(NOSCRIPT)?;
-        if let Some(slot) = script.slot {
-            return Ok(slot);
+        if let (Some(compiled), true) = (script.compiled, self.interp.is_some()) {
+            return Ok((compiled, script.flags));
         }
-        let source = script.source.clone();
+        let (source, flags) = (script.source.clone(), script.flags);
         let (body, _) = cache::shebang(&source)?;
-        let slot = self.interp(control)?.compile(body)?;
-        self.cache.set_slot(sha, slot);
-        Ok(slot)
+        let compiled = self.interp(control)?.compile(body)?;
+        self.cache.set_compiled(sha, compiled);
+        Ok((compiled, flags))
     }
 }
 
@@ -163,20 +165,19 @@ fn eval(
     read_only: bool,
 ) -> Reply {
     let (keys, args) = keys_and_args(argv)?;
+    let by_hash = sha.is_some();
     let control = &shared.scripts.control;
     let mut state = shared.scripts.state(shared)?;
-    let sha = if let Some(sha) = sha {
-        sha
-    } else {
-        let sha = cache::sha1_hex(argv[1]);
-        if !state.cache.has(&sha) {
+    let sha = sha.unwrap_or_else(|| cache::sha1_hex(argv[1]));
+    let found = match state.script(&sha, control) {
+        Err(error) if error == NOSCRIPT && !by_hash => {
             state.load(sha, argv[1], control)?;
             shared.scripts.note(&state);
+            state.script(&sha, control)
         }
-        sha
+        found => found,
     };
-    let slot = state.slot(&sha, control)?;
-    let flags = state.cache.get(&sha).map(|script| script.flags).unwrap_or_default();
+    let (compiled, flags) = found?;
     if read_only && flags.declared && !flags.no_writes {
         const TEXT: &str = "ERR Can not execute a script with write flag using *_ro command.";
         return Err(WireError::fixed(TEXT));
@@ -185,7 +186,7 @@ fn eval(
     control.start(shared.env.monotonic());
     let host = RefCell::new(Host::new(shared, control, cx, read_only || flags.no_writes));
     let interp = state.interp(control)?;
-    let reply = interp.run(slot, &sha, keys, args, &host);
+    let reply = interp.run(compiled, &sha, keys, args, &host);
     control.end(interp.used_memory());
     cx.db.select(db);
     cx.protocol = protocol;
@@ -219,7 +220,7 @@ fn debug(argv: &[&[u8]]) -> Reply {
 
 fn exists(shared: &Shared, shas: &[&[u8]]) -> Reply {
     let state = shared.scripts.state(shared)?;
-    let known = |sha: &&[u8]| cache::parse(sha).is_some_and(|sha| state.cache.has(&sha));
+    let known = |sha: &&[u8]| cache::parse(sha).is_some_and(|sha| state.cache.get(&sha).is_some());
     Ok(Value::Array(shas.iter().map(|sha| Value::from(known(sha))).collect()))
 }
 

@@ -288,9 +288,14 @@ end
 -- Random numbers: those of Redis.
 math.random, math.randomseed = host.random, host.randomseed
 
--- The table `redis`. `call` and `pcall` come with each script.
+-- The table `redis`. `call` comes with each script.
 
-local redis = host.redis
+local redis, quietly = host.redis, host.quietly
+local call
+
+function redis.pcall(...)
+  return call(quietly, ...)
+end
 
 local function of_text(wrap)
   return function(...)
@@ -387,17 +392,19 @@ local function text_of(problem)
 end
 
 -- Runs a script: true and its result, or false, the error and its place.
-local function run(slot, call, pcall, keys, argv)
-  redis.call, redis.pcall = call, pcall
+local function run(slot, checked, new_call, keys, argv)
+  call, redis.call = new_call, new_call
   globals.KEYS, globals.ARGV = keys, argv
   script = functions[slot]
   local ok, problem = raw_xpcall(entry, on_error)
   local result = kept
   kept, script = nil, nil
   globals.KEYS, globals.ARGV = nil, nil
-  for i = 1, protected do
-    if raw_next(stand_ins[i]) ~= nil then
-      clean(stand_ins[i])
+  if checked then
+    for i = 1, protected do
+      if raw_next(stand_ins[i]) ~= nil then
+        clean(stand_ins[i])
+      end
     end
   end
   if ok then

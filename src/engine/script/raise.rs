@@ -99,10 +99,10 @@ pub(super) fn surface(lua: &Lua, error: Value) -> mlua::Result<(Value, bool)> {
 
 /// A table as `redis.pcall` returns one for an error.
 pub(super) fn as_table(lua: &Lua, text: &[u8]) -> mlua::Result<Value> {
-    let table = lua.create_table_with_capacity(0, 2)?;
-    table.raw_set("err", lua.create_string(text)?)?;
-    table.raw_set("ignore_error_stats_update", true)?;
-    Ok(Value::Table(table))
+    let text = lua.create_string(text)?;
+    let fields =
+        [("err", Value::String(text)), ("ignore_error_stats_update", Value::Boolean(true))];
+    lua.create_table_from(fields).map(Value::Table)
 }
 
 fn find(error: &mlua::Error) -> Option<&Raised> {
