@@ -494,3 +494,22 @@ fn the_redis_crate_works() {
         assert_eq!(values, (0..1_000).collect::<Vec<_>>());
     });
 }
+
+#[cfg(feature = "lua")]
+#[test]
+fn a_script_that_does_not_end_is_killed_by_another_client() {
+    let running = Running::new();
+    let (mut one, mut other) = (running.connect(), running.connect());
+    other.call(&["CONFIG", "SET", "busy-reply-threshold", "1"]);
+    let script = std::thread::spawn(move || one.call(&["EVAL", "while true do end", "0"]));
+    let waited = Stopwatch::start();
+    while !other.call(&["GET", "k"]).bytes.starts_with(b"-BUSY ") {
+        assert!(waited.elapsed() < Duration::from_secs(5), "the script does not begin");
+    }
+    // New clients are served, too.
+    assert!(running.connect().call(&["PING"]).bytes.starts_with(b"-BUSY "));
+    assert_eq!(other.call(&["SCRIPT", "KILL"]).value, Value::OK);
+    let killed = script.join().expect("a reply").bytes;
+    assert!(killed.starts_with(b"-ERR Script killed by user with SCRIPT KILL"));
+    assert_eq!(other.call(&["PING"]).value, Value::simple("PONG"));
+}
