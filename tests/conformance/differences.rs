@@ -347,18 +347,6 @@ fn a_page_of_a_scan_is_of_the_size_asked_for() {
     });
 }
 
-#[cfg(feature = "lua")]
-#[test]
-fn scripts_have_no_libraries_beside_those_of_lua() {
-    side_by_side(|c| {
-        for library in ["cjson", "cmsgpack", "struct", "bit"] {
-            let (ours, real) = c.both(argv!["EVAL", format!("return type({library})"), 0]);
-            assert!(ours.value.is_error(), "{library}");
-            assert!(real.is_none_or(|real| real.value == Value::bulk("table")), "{library}");
-        }
-    });
-}
-
 #[test]
 fn settings_and_commands_come_in_the_order_of_the_tables() {
     let mut session = Engine::new().session();

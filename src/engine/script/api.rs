@@ -204,6 +204,6 @@ fn setresp(lua: &Lua, control: &Control, args: &MultiValue) -> mlua::Result<()> 
 }
 
 /// What Lua takes for a number: also a string that reads as one.
-fn number(lua: &Lua, value: Option<&LuaValue>) -> Option<f64> {
+pub(super) fn number(lua: &Lua, value: Option<&LuaValue>) -> Option<f64> {
     lua.coerce_number(value?.clone()).ok().flatten()
 }

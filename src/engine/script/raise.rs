@@ -39,19 +39,31 @@ pub(super) fn reply(text: impl Into<Vec<u8>>) -> mlua::Error {
 
 /// Fails as Lua's own functions do: the text, behind the place from which the running function was
 /// called.
-pub(super) fn text(lua: &Lua, text: &str) -> mlua::Error {
+pub(super) fn text(lua: &Lua, text: impl AsRef<[u8]>) -> mlua::Error {
     let place = lua.inspect_stack(1, |frame| {
         let line = frame.current_line()?;
         Some(format!("{}:{line}: ", frame.source().short_src?))
     });
     let place = place.flatten().unwrap_or_default();
-    mlua::Error::external(Raised::Text(format!("{place}{text}").into_bytes()))
+    unplaced([place.as_bytes(), text.as_ref()].concat())
 }
 
-/// Fails as a function of Lua's does that got a bad argument; the first has number 1.
-pub(super) fn bad_argument(lua: &Lua, index: usize, problem: &str) -> mlua::Error {
+/// Fails as Lua itself does while a function runs that is not written in Lua: with the text alone.
+pub(super) fn unplaced(text: impl Into<Vec<u8>>) -> mlua::Error {
+    mlua::Error::external(Raised::Text(text.into()))
+}
+
+/// Fails as a function of Lua's does that got a bad argument; the first has number 1. One that was
+/// called as a method does not count the object.
+pub(super) fn bad_argument(lua: &Lua, index: usize, problem: impl AsRef<[u8]>) -> mlua::Error {
     let name = name_at(lua, 0).unwrap_or_else(|| NAMELESS.to_string());
-    text(lua, &format!("bad argument #{index} to '{name}' ({problem})"))
+    let method = lua.inspect_stack(0, |frame| frame.names().name_what == Some("method"));
+    let about = match index {
+        1 if method == Some(true) => format!("calling '{name}' on bad self ("),
+        2.. if method == Some(true) => format!("bad argument #{} to '{name}' (", index - 1),
+        _ => format!("bad argument #{index} to '{name}' ("),
+    };
+    text(lua, [about.as_bytes(), problem.as_ref(), b")"].concat())
 }
 
 /// Fails as a function of Lua's does that wanted another type; without a value, there was none.
@@ -61,13 +73,17 @@ pub(super) fn bad_type(
     expected: &str,
     got: Option<&Value>,
 ) -> mlua::Error {
-    let got = match got {
-        None => "no value",
-        Some(Value::LightUserData(_)) => "userdata",
-        Some(Value::Integer(_)) => "number",
-        Some(value) => value.type_name(),
-    };
-    bad_argument(lua, index, &format!("{expected} expected, got {got}"))
+    let got = got.map_or("no value", type_name);
+    bad_argument(lua, index, format!("{expected} expected, got {got}"))
+}
+
+/// What Lua calls the type of a value.
+pub(super) fn type_name(value: &Value) -> &'static str {
+    match value {
+        Value::LightUserData(_) | Value::Error(_) | Value::Other(_) => "userdata",
+        Value::Integer(_) => "number",
+        value => value.type_name(),
+    }
 }
 
 /// What Lua calls a function that was called from C.

@@ -104,3 +104,75 @@ fn there_is_no_debugger() {
         c.same("SCRIPT DEBUG NO");
     });
 }
+
+#[test]
+fn libraries_hold_7000_things_at_once() {
+    side_by_side(|c| {
+        for (script, our_limit) in [
+            ("return select('#', struct.unpack(('b'):rep(%), ('x'):rep(8000)))", 7_950),
+            ("return select('#', struct.unpack(('c'):rep(%), ('x'):rep(8000)))", 6_999),
+            ("return select('#', cmsgpack.unpack(('\\1'):rep(%)))", 7_950),
+            ("return select('#', cmsgpack.unpack(('\\161x'):rep(%)))", 7_000),
+            (
+                "cjson.decode_max_depth(9999) local t = cjson.decode(('['):rep(%) .. (']'):rep(%))",
+                6_999,
+            ),
+            (
+                "cjson.encode_max_depth(9999) local t for _ = 1, % do t = {t} end cjson.encode(t)",
+                6_999,
+            ),
+            (
+                "cjson.encode_max_depth(9999) local t for _ = 1, % do t={a=t} end cjson.encode(t)",
+                3_500,
+            ),
+        ] {
+            c.same(argv!["EVAL", script.replace('%', &our_limit.to_string()), 0]);
+            let more = script.replace('%', &(our_limit + 1).to_string());
+            let (ours, real) = c.both(argv!["EVAL", more, 0]);
+            assert!(ours.value.is_error(), "{script}");
+            assert!(real.is_none_or(|real| !real.value.is_error()), "{script}");
+        }
+    });
+}
+
+#[test]
+fn tables_with_long_keys_are_walked_in_another_order() {
+    side_by_side(|c| {
+        let script = |length: usize| {
+            format!(
+                "local t = {{}} for i = 1, 60 do t[('%0{length}d'):format(i * 7)] = 1 end \
+                 return cjson.encode(t)"
+            )
+        };
+        c.same(argv!["EVAL", script(31), 0]);
+        let (ours, real) = c.both(argv!["EVAL", script(32), 0]);
+        assert!(real.is_none_or(|real| {
+            let sorted = |bytes: &[u8]| {
+                let mut bytes = bytes.to_vec();
+                bytes.sort_unstable();
+                bytes
+            };
+            real.bytes != ours.bytes && sorted(&real.bytes) == sorted(&ours.bytes)
+        }));
+    });
+}
+
+#[test]
+fn libraries_find_a_protected_table_empty() {
+    side_by_side(|c| {
+        c.differs(argv!["EVAL", "return cmsgpack.pack(coroutine):len()", 0], b":1\r\n", b":47\r\n");
+        let (ours, real) = c.both(argv!["EVAL", "return cjson.encode(redis)", 0]);
+        assert_eq!(ours.bytes, b"$2\r\n{}\r\n");
+        assert!(real.is_none_or(|real| real.value.is_error()));
+    });
+}
+
+#[test]
+fn a_nan_is_decoded_without_its_payload() {
+    side_by_side(|c| {
+        let script = "return struct.pack('>d', cjson.decode('nan(7)'))";
+        let (ours, real) = (b"$8\r\n\x7f\xf8\0\0\0\0\0\0\r\n", b"$8\r\n\x7f\xf8\0\0\0\0\0\x07\r\n");
+        c.differs(argv!["EVAL", script, 0], ours, real);
+        c.same(argv!["EVAL", "return struct.pack('>d', cjson.decode('-nan'))", 0]);
+    });
+}

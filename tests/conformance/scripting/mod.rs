@@ -6,6 +6,7 @@ mod commands;
 mod convert;
 mod differences;
 mod errors;
+mod libs;
 mod sandbox;
 
 use std::fmt::Write;
