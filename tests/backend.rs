@@ -505,7 +505,9 @@ mod real {
 
     #[test]
     fn unknown_address_is_refused_without_showing_its_password() {
-        for url in ["redis//secret@nowhere", "rediss://:secret@localhost", ""] {
+        for url in
+            ["redis//secret@nowhere", "rediss://:secret@localhost", "http:///x?pass=secret", ""]
+        {
             let error = Redis::lazy(url, RedisConfig::default()).unwrap_err();
             assert_eq!(error.kind(), ErrorKind::Invalid);
             assert!(!error.to_string().contains("secret"), "{error}");

@@ -38,6 +38,23 @@ fn usage_errors_exit_with_2_and_help_with_0() {
 }
 
 #[test]
+fn numbers_out_of_range_are_refused_with_the_range() {
+    for (args, range) in [
+        (&["generate", "--seed", "-1"][..], "-1 is not in 0..=18446744073709551615"),
+        (&["generate", "--seed", "x"], "x is not in 0..="),
+        (&["generate", "--visitors", "-1"], "-1 is not in 0..=5000000"),
+        (&["generate", "--items", "0"], "0 is not in 1..=5000000"),
+        (&["generate", "--start", "-1"], "-1 is not in 0..="),
+        (&["replay", "x", "--sessions-limit", "-1"], "-1 is not in 0..=18446744073709551615"),
+        (&["serve", "--port", "-1"], "-1 is not in 0..=65535"),
+    ] {
+        let out = run(args);
+        assert_eq!(out.status.code(), Some(2), "{args:?}");
+        assert!(text(&out.stderr).contains(range), "{args:?}: {}", text(&out.stderr));
+    }
+}
+
+#[test]
 fn generate_writes_the_example_and_other_days() {
     let out = run(&["generate"]);
     assert_eq!(out.status.code(), Some(0));

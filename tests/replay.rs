@@ -133,6 +133,8 @@ fn an_access_log_gives_items_errors_and_bytes() {
         (&"error".into(), &"503 /a".into())
     );
     assert_eq!(logged[1]["message"], "404 /gone");
+    let shown = text(&run(&[&log]).stdout);
+    assert!(shown.contains("failed       2 answered with an error in the log\n"), "{shown}");
     let json = report(&[&log, "--item-from", "query"]);
     assert_eq!((&json["items"], &json["most_viewed"][0]["item"]), (&1.into(), &"7".into()));
 }
@@ -157,13 +159,33 @@ fn bad_input_and_bad_options_exit_with_2_and_say_why() {
     let packed = gzip(&std::fs::read(day()).expect("the example is there"));
     let cut = files.write("cut.gz", &packed[..packed.len() / 2]);
     let noise = files.write("noise", "no trace at all\n");
+    let other = files.write("other.csv", "user,item\n1,2\n");
+    let binary = files.write("zip", b"PK\x03\x04\x14\0");
     let day = day();
     for (args, why) in [
         (vec!["/nonexistent/trace"], "/nonexistent/trace"),
         (vec![cut.as_str()], "the gzip file is cut short"),
         (vec![noise.as_str()], "neither an access log nor an events CSV"),
+        (
+            vec![other.as_str()],
+            "other.csv:1: the columns are user,item, expected timestamp,visitor",
+        ),
+        (vec![other.as_str(), "--strict"], "other.csv:1: the columns are user,item, expected"),
+        (vec![binary.as_str()], "zip looks binary, expected an access log or an events CSV"),
         (vec![], "FILE"),
-        (vec![&day, "--backend", "http://x"], "invalid Redis URL http://x"),
+        (
+            vec![&day, "--backend", "http://x"],
+            "--backend: invalid Redis URL http://x: expected redis",
+        ),
+        (
+            vec![&day, "--compare", "http://u@x"],
+            "--compare: invalid Redis URL http://u@x: expected",
+        ),
+        (
+            vec![&day, "--compare", "http://u:p@x"],
+            "--compare: invalid Redis URL (hidden): expected",
+        ),
+        (vec![&day, "--backend", "rediss://x"], "unix:///path, as TLS is not supported"),
         (vec![&day, "--backend", "nonsense"], "invalid --backend nonsense: expected memory, redis"),
         (vec![&day, "--backend", "redis://127.0.0.1:1"], "cannot use redis://127.0.0.1:1"),
         (vec![&day, "--flush"], "--flush needs a Redis"),
@@ -174,8 +196,19 @@ fn bad_input_and_bad_options_exit_with_2_and_say_why() {
         assert_eq!(code, Some(2), "{args:?}");
         assert!(message.contains(why), "{args:?}: {message}");
     }
-    let empty = files.write("empty", "");
-    assert_eq!(report(&[&empty])["events"]["total"], 0);
+}
+
+#[test]
+fn files_without_an_event_are_named_on_standard_error() {
+    let files = Files::new();
+    let (empty, bare) = (files.write("empty", ""), files.write("bare", HEADER));
+    let full = files.write("full", format!("{HEADER}1,a,view,i,\n"));
+    let out = run(&[&empty, &full, &bare]);
+    let expected = format!("stockroom: no events in {empty}\nstockroom: no events in {bare}\n");
+    assert_eq!((out.status.code(), text(&out.stderr)), (Some(0), expected));
+    assert!(text(&out.stdout).contains("events       1: 1 view\n"), "{}", text(&out.stdout));
+    assert_eq!(report(&[&empty])["trace"]["without_events"][0], empty.as_str());
+    assert_eq!(text(&run(&["-"]).stderr), "stockroom: no events in standard input\n");
 }
 
 #[test]
@@ -203,7 +236,7 @@ fn the_engine_and_a_real_redis_hold_the_same_afterwards() {
     let rows = std::fs::read_to_string(day()).expect("the example is there");
     let morning: Vec<&str> = rows.split_inclusive('\n').take(500).collect();
     let morning = files.write("morning.csv", morning.concat());
-    for trace in [morning, log] {
+    for trace in [&morning, &log] {
         for maintenance in [&["--no-maintenance"][..], &["--sessions-limit", "100"]] {
             let options = ["--compare", url.as_str(), "--flush", "--namespace", "n"];
             let json = report(&[&[trace.as_str()], &options[..], maintenance].concat());
@@ -215,6 +248,17 @@ fn the_engine_and_a_real_redis_hold_the_same_afterwards() {
             }
             assert!(json["speed_ratio"].as_f64() > Some(0.0));
         }
+    }
+    let out = run(&[&morning, "--compare", &url, "--flush", "--no-maintenance"]);
+    let shown = text(&out.stdout);
+    let left = "cached pages are left on Redis only: their TTL runs by the server's clock, not";
+    assert!(shown.contains(left), "{shown}");
+    let last = shown.lines().last().expect("the ratio");
+    assert!(last.contains("times as fast, with ") && last.ends_with(" on Redis"), "{shown}");
+    for report in shown.split("\nredis://") {
+        let (_, sent) = report.split_once("commands     ").expect("their number");
+        let (sent, _) = sent.split_once(" in ").expect("in round trips");
+        assert!(last.contains(&format!(" {sent}")), "{sent} commands: {last}");
     }
     // What the last run left is in the way, unless it may go.
     let (code, message) = failure(&[&day(), "--compare", &url]);

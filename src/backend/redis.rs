@@ -19,6 +19,7 @@ mod link;
 mod pool;
 mod reply;
 mod session;
+mod shown;
 
 use std::future::Future;
 use std::sync::{Arc, OnceLock};
@@ -134,9 +135,10 @@ impl Redis {
     /// thread can be started outside of a runtime.
     pub fn lazy(url: &str, config: RedisConfig) -> Result<Self> {
         const EXPECTED: &str = "redis://host:port/db or unix:///path";
-        // A URL that may hold a password is not repeated.
-        let shown = if url.contains('@') { "(hidden)" } else { url };
-        let invalid = || Error::invalid("Redis URL", shown, EXPECTED);
+        const NO_TLS: &str = "redis://host:port/db or unix:///path, as TLS is not supported";
+        let tls = url.starts_with("rediss:") || url.starts_with("valkeys:");
+        let expected = if tls { NO_TLS } else { EXPECTED };
+        let invalid = || Error::invalid("Redis URL", shown::unless_secret(url), expected);
         let info = url.into_connection_info().map_err(|_| invalid())?;
         if !matches!(info.addr(), ConnectionAddr::Tcp(..) | ConnectionAddr::Unix(_)) {
             return Err(invalid());

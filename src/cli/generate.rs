@@ -5,7 +5,7 @@ use std::io::{self, BufWriter, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use super::Failure;
+use super::{Failure, number};
 use crate::Timestamp;
 use crate::replay::generate::Day;
 
@@ -13,9 +13,10 @@ use crate::replay::generate::Day;
 ///
 /// The same options give the same file everywhere. Without any they give examples/day.csv.
 #[derive(clap::Args)]
+#[command(allow_negative_numbers = true)] // To refuse them by their range.
 pub(super) struct Args {
     /// Decides everything that is random
-    #[arg(long, default_value_t = Day::default().seed)]
+    #[arg(long, default_value_t = Day::default().seed, value_parser = number)]
     seed: u64,
     /// How many visitors come
     #[arg(long, default_value_t = Day::default().visitors)]

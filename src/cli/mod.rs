@@ -73,6 +73,11 @@ pub fn main() -> ExitCode {
     }
 }
 
+/// Reads a number for an option, and says which numbers there are when it is none of them.
+fn number(text: &str) -> Result<u64, String> {
+    text.parse().map_err(|_| format!("{text} is not in 0..={}", u64::MAX))
+}
+
 /// Builds an async runtime.
 fn runtime(mut builder: tokio::runtime::Builder) -> Result<tokio::runtime::Runtime, Failure> {
     builder.enable_all().build().map_err(|e| Failure::new(format!("cannot start threads: {e}")))

@@ -7,11 +7,11 @@ use std::process::ExitCode;
 use serde_json::{Value, json};
 
 use super::progress::Bar;
-use super::{Failure, runtime};
+use super::{Failure, number, runtime};
 use crate::backend::{Backend, Cmd, Memory, Redis, RedisConfig};
 use crate::commands::server;
 use crate::replay::compare::{Comparison, compare};
-use crate::replay::report::Report;
+use crate::replay::report::{Report, count, grouped};
 use crate::replay::trace::Trace;
 use crate::replay::{ItemFrom, Options, replay};
 use crate::shop::DEFAULT_LIMIT;
@@ -24,9 +24,13 @@ const EXPIRE_AT_ONCE: usize = 1_000;
 ///
 /// A FILE is an events CSV (timestamp,visitorid,event,itemid,transactionid; milliseconds; view,
 /// addtocart and transaction) or an access log in Apache's or nginx's combined format, plain or
-/// gzip; - is standard input. Time is the trace's time: sessions, caches, counters and the shop's
-/// daemons all follow it.
+/// gzip; - is standard input.
+///
+/// Time is the trace's time: sessions, caches, counters and the shop's daemons all follow it. One
+/// exception: on a real Redis the TTLs of cached pages run by the server's clock, so that these
+/// outlive the trace and the hit rate is higher there, with fewer commands.
 #[derive(clap::Args)]
+#[command(allow_negative_numbers = true)] // To refuse them by their range.
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 pub(super) struct Args {
     /// The traces, replayed in this order
@@ -46,7 +50,7 @@ pub(super) struct Args {
     #[arg(long)]
     no_maintenance: bool,
     /// How many sessions the session cleaner leaves
-    #[arg(long, value_name = "N", default_value_t = DEFAULT_LIMIT)]
+    #[arg(long, value_name = "N", default_value_t = DEFAULT_LIMIT, value_parser = number)]
     sessions_limit: u64,
     /// The namespace of all keys
     #[arg(long, value_name = "NAME")]
@@ -81,13 +85,14 @@ async fn one(args: &Args) -> Result<ExitCode, Failure> {
             return Err(Failure::new(format!("invalid --backend {other}: expected {expected}")));
         }
         url => {
-            let (redis, env) = connect(url).await?;
+            let (redis, env) = connect("--backend", url).await?;
             if args.flush {
                 empty(&redis).await?;
             }
             on_redis(args, url, &redis, &env).await?
         }
     };
+    note_empty(&report);
     let mut out = io::stdout().lock();
     if args.json {
         print(&mut out, &report.to_json())?;
@@ -103,7 +108,7 @@ async fn both(args: &Args, url: &str) -> Result<ExitCode, Failure> {
             "--compare reads its files twice, so standard input cannot be one",
         ));
     }
-    let (redis, env) = connect(url).await?;
+    let (redis, env) = connect("--compare", url).await?;
     let keys = redis.run(Cmd::<u64>::new(&server::DBSIZE)).await.map_err(Failure::new)?;
     match keys {
         0 => {}
@@ -111,11 +116,13 @@ async fn both(args: &Args, url: &str) -> Result<ExitCode, Failure> {
         n => {
             let shown = without_password(url);
             return Err(Failure::new(format!(
-                "{shown} is not empty ({n} keys): --flush empties it"
+                "{shown} is not empty ({}): --flush empties it",
+                count(n, "key")
             )));
         }
     }
     let (here, memory) = on_memory(args).await?;
+    note_empty(&here);
     let there = on_redis(args, url, &redis, &env).await?;
     let comparison = compare(&memory, &redis).await.map_err(Failure::new)?;
     let ratio = there.elapsed.as_secs_f64() / here.elapsed.as_secs_f64().max(1e-9);
@@ -124,9 +131,17 @@ async fn both(args: &Args, url: &str) -> Result<ExitCode, Failure> {
         print(&mut out, &both_as_json(&here, &there, &comparison, ratio))?;
     } else {
         write!(out, "{here}\n{there}\n{comparison}")?;
-        writeln!(out, "in memory {ratio:.1} times as fast")?;
+        let [m, r] = [&here, &there].map(|report| grouped(report.commands));
+        writeln!(out, "in memory {ratio:.1} times as fast, with {m} commands; {r} on Redis")?;
     }
     Ok(ExitCode::from(u8::from(comparison.differences > 0)))
+}
+
+/// Says which files were read for nothing.
+fn note_empty(report: &Report) {
+    for file in &report.trace.without_events {
+        eprintln!("stockroom: no events in {file}");
+    }
 }
 
 fn both_as_json(here: &Report, there: &Report, comparison: &Comparison, ratio: f64) -> Value {
@@ -179,10 +194,12 @@ async fn on<B: Backend>(
     report.map_err(Failure::new)
 }
 
-async fn connect(url: &str) -> Result<(Redis, Env), Failure> {
+/// A backend for the URL that `option` names, if somebody answers there.
+async fn connect(option: &str, url: &str) -> Result<(Redis, Env), Failure> {
     let env = Env::manual(Timestamp::EPOCH, 0);
     let config = RedisConfig { env: env.clone(), ..RedisConfig::default() };
-    let redis = Redis::lazy(url, config).map_err(Failure::new)?;
+    let named = |e| Failure::new(format!("{option}: {e}"));
+    let redis = Redis::lazy(url, config).map_err(named)?;
     let shown = without_password(url);
     let reached = redis.run(Cmd::<u64>::new(&server::DBSIZE)).await;
     reached.map_err(|e| Failure::new(format!("cannot use {shown}: {e}")))?;
@@ -193,16 +210,19 @@ async fn empty(redis: &Redis) -> Result<(), Failure> {
     redis.run(Cmd::<()>::new(&server::FLUSHDB)).await.map_err(Failure::new)
 }
 
-/// A URL without user and password.
+/// A URL for people to read: without user and password.
 fn without_password(url: &str) -> String {
-    match url.split_once("://") {
-        Some((scheme, rest)) => {
-            let end = rest.find(['/', '?']).unwrap_or(rest.len());
-            let host = rest[..end].rfind('@').map_or(0, |at| at + 1);
-            format!("{scheme}://{}", &rest[host..])
-        }
-        None => url.to_owned(),
+    let Some((scheme, rest)) = url.split_once("://") else { return url.to_owned() };
+    if let Some((path, query)) = rest.split_once('?').filter(|_| rest.starts_with('/')) {
+        // A socket's URL has them in its query.
+        let secret = |part: &&str| !part.starts_with("user=") && !part.starts_with("pass=");
+        let kept: Vec<&str> = query.split('&').filter(secret).collect();
+        let mark = if kept.is_empty() { "" } else { "?" };
+        return format!("{scheme}://{path}{mark}{}", kept.join("&"));
     }
+    let end = rest.find(['/', '?']).unwrap_or(rest.len());
+    let host = rest[..end].rfind('@').map_or(0, |at| at + 1);
+    format!("{scheme}://{}", &rest[host..])
 }
 
 #[cfg(test)]
@@ -216,6 +236,8 @@ mod tests {
             ("redis://user:p@ss@h:1/0", "redis://h:1/0"),
             ("redis://:secret@h", "redis://h"),
             ("unix:///run/a@b.sock?db=1", "unix:///run/a@b.sock?db=1"),
+            ("unix:///run/r.sock?db=1&user=u&pass=secret", "unix:///run/r.sock?db=1"),
+            ("unix:///run/r.sock?pass=secret", "unix:///run/r.sock"),
             ("nonsense", "nonsense"),
         ] {
             assert_eq!(without_password(url), shown);

@@ -11,6 +11,7 @@ use crate::{Engine, server};
 ///
 /// It prints its address when it is ready, and runs until it is interrupted. Nothing is kept.
 #[derive(clap::Args)]
+#[command(allow_negative_numbers = true)] // To refuse them by their range.
 pub(super) struct Args {
     /// The port to listen on; 0 takes a free one
     #[arg(long, short, default_value_t = 6379)]

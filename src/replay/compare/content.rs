@@ -2,7 +2,7 @@
 
 use crate::backend::{Backend, Cmd, cmd};
 use crate::commands::set;
-use crate::replay::report::printable;
+use crate::replay::report::{count, grouped, printable};
 use crate::{Bytes, Result};
 
 /// Elements compared in one round trip.
@@ -33,7 +33,7 @@ fn show(bytes: &Bytes) -> String {
 }
 
 fn lengths(m: u64, r: u64) -> Option<String> {
-    (m != r).then(|| format!("{m} elements in memory, {r} on Redis"))
+    (m != r).then(|| format!("{} in memory, {} on Redis", count(m, "element"), grouped(r)))
 }
 
 async fn strings<M: Backend, R: Backend>(m: &M, r: &R, key: &[u8]) -> Result<Option<String>> {

@@ -5,7 +5,7 @@
 //!
 //! Keys with a time to live are apart: on the engine they end in the trace's time, on a real
 //! server by the server's own clock, so either side may hold some that the other has not, and
-//! none of it is a difference.
+//! none of it is a difference. After a replay these are the cached pages, and are called that.
 
 mod content;
 
@@ -13,7 +13,7 @@ use std::fmt;
 
 use serde_json::{Value, json};
 
-use super::report::{grouped, printable};
+use super::report::{count, grouped, printable};
 use crate::backend::{Backend, cmd};
 use crate::{Bytes, Result};
 
@@ -66,10 +66,11 @@ impl fmt::Display for Difference {
 
 impl fmt::Display for Comparison {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let keys = grouped(self.keys);
+        let keys = count(self.keys, "key");
         match self.differences {
-            0 => writeln!(f, "no difference in {keys} keys")?,
-            n => writeln!(f, "{} of {keys} keys differ", grouped(n))?,
+            0 => writeln!(f, "no difference in {keys}")?,
+            1 => writeln!(f, "1 of {keys} differs")?,
+            n => writeln!(f, "{} of {keys} differ", grouped(n))?,
         }
         for difference in &self.first {
             writeln!(f, "  {difference}")?;
@@ -78,19 +79,29 @@ impl fmt::Display for Comparison {
         if self.differences > shown {
             writeln!(f, "  and {} more", grouped(self.differences - shown))?;
         }
-        let t = self.timed;
-        if t == Timed::default() {
-            return Ok(());
+        self.timed.fmt(f)
+    }
+}
+
+impl fmt::Display for Timed {
+    /// A sentence for each kind that there is.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        const WHY: &str = "TTL runs by the server's clock, not the trace's";
+        let only = |n: u64, side: &str| {
+            let (are, their) = if n == 1 { ("is", "its") } else { ("are", "their") };
+            format!("{} {are} left {side} only: {their}", count(n, "cached page"))
+        };
+        if self.redis_only > 0 {
+            writeln!(f, "{} {WHY}", only(self.redis_only, "on Redis"))?;
         }
-        writeln!(
-            f,
-            "apart, by the clock of their own side: {} keys with a time to live are equal, \
-             {} differ, {} are held in memory only, {} on Redis only",
-            grouped(t.equal),
-            grouped(t.different),
-            grouped(t.memory_only),
-            grouped(t.redis_only)
-        )
+        if self.memory_only > 0 {
+            writeln!(f, "{} {WHY} on Redis", only(self.memory_only, "in memory"))?;
+        }
+        if self.equal + self.different > 0 {
+            let (pages, n) = (count(self.equal + self.different, "cached page"), self.different);
+            writeln!(f, "{pages} on both sides, {} different", grouped(n))?;
+        }
+        Ok(())
     }
 }
 

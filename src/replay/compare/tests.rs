@@ -32,6 +32,8 @@ fn equal_stores_have_no_difference_whatever_the_order_of_writing() {
     let found = compare(&m, &store(&lines)).wait().unwrap();
     assert_eq!(found, Comparison { keys: 5, ..Comparison::default() });
     assert_eq!(found.to_string(), "no difference in 5 keys\n");
+    let one = Comparison { keys: 1, differences: 1, ..Comparison::default() };
+    assert!(one.to_string().starts_with("1 of 1 key differs\n"));
 }
 
 #[test]
@@ -42,15 +44,15 @@ fn every_kind_of_difference_is_told() {
     assert_eq!(differences(&["SET k a"], &["SET k b"]), ["k: a in memory, b on Redis"]);
     for (m, r, what) in [
         ("RPUSH k a b", "RPUSH k a c", "element 1: b in memory, c on Redis"),
-        ("RPUSH k a", "RPUSH k a c", "1 elements in memory, 2 on Redis"),
+        ("RPUSH k a", "RPUSH k a c", "1 element in memory, 2 on Redis"),
         ("HSET k f 1", "HSET k f 2", "field f: 1 in memory, 2 on Redis"),
         ("HSET k f 1", "HSET k g 1", "field f: 1 in memory, missing on Redis"),
-        ("HSET k f 1", "HSET k f 1 g 2", "1 elements in memory, 2 on Redis"),
+        ("HSET k f 1", "HSET k f 1 g 2", "1 element in memory, 2 on Redis"),
         ("SADD k a", "SADD k b", "member a in memory, missing on Redis"),
-        ("SADD k a", "SADD k a b", "1 elements in memory, 2 on Redis"),
+        ("SADD k a", "SADD k a b", "1 element in memory, 2 on Redis"),
         ("ZADD k 1 a", "ZADD k 1.5 a", "rank 0: a 1.0 in memory, a 1.5 on Redis"),
         ("ZADD k 1 a", "ZADD k 1 b", "rank 0: a 1.0 in memory, b 1.0 on Redis"),
-        ("ZADD k 1 a", "ZADD k 1 a 2 b", "1 elements in memory, 2 on Redis"),
+        ("ZADD k 1 a", "ZADD k 1 a 2 b", "1 element in memory, 2 on Redis"),
     ] {
         assert_eq!(differences(&[m], &[r]), [format!("k: {what}")]);
     }
@@ -96,5 +98,16 @@ fn keys_with_a_time_to_live_are_apart() {
     let found = compare(&store(&m), &store(&r)).wait().unwrap();
     let timed = Timed { equal: 1, different: 2, memory_only: 1, redis_only: 1 };
     assert_eq!(found, Comparison { timed, ..Comparison::default() });
-    assert!(found.to_string().contains("1 keys with a time to live are equal, 2 differ"));
+    let text = found.to_string();
+    for line in [
+        "1 cached page is left on Redis only: its TTL runs by the server's clock, not the trace's",
+        "1 cached page is left in memory only: its TTL runs by the server's clock, not the trace's",
+        "3 cached pages on both sides, 2 different",
+    ] {
+        assert!(text.lines().any(|l| l.starts_with(line)), "{line:?} is missing in\n{text}");
+    }
+    let timed = Timed { redis_only: 143, ..Timed::default() };
+    let text = "143 cached pages are left on Redis only: \
+                their TTL runs by the server's clock, not the trace's\n";
+    assert_eq!(timed.to_string(), text);
 }

@@ -65,6 +65,7 @@ fn trace(t: &Tally) -> Value {
         "malformed": t.malformed,
         "skipped": t.skipped,
         "first_malformed": t.first_malformed.iter().map(malformed).collect::<Vec<_>>(),
+        "without_events": t.without_events.iter().map(|file| &**file).collect::<Vec<_>>(),
         "late": t.late,
         "latest_by_ms": t.latest_by.as_millis() as u64,
         "start_ms": t.start.map(Timestamp::as_millis),

@@ -13,7 +13,7 @@ use std::time::Duration;
 use super::trace::Tally;
 use crate::{Bytes, Timestamp};
 
-pub(crate) use number::{date_time, decimal, duration, grouped, percent, printable};
+pub(crate) use number::{count, date_time, decimal, duration, grouped, percent, printable};
 
 /// How many items and log messages are listed.
 pub const LISTED: usize = 10;

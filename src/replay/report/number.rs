@@ -18,7 +18,14 @@ pub(crate) fn grouped(n: u64) -> String {
     out
 }
 
-/// A whole number grouped; any other with what is needed to see three digits of it.
+/// A number of things, grouped, and what they are: `1 event`, `2,213 events`.
+pub(crate) fn count(n: u64, one: &str) -> String {
+    let s = if n == 1 { "" } else { "s" };
+    format!("{} {one}{s}", grouped(n))
+}
+
+/// A whole number grouped; any other with what is needed to see three digits of it, and
+/// `<0.01` for what is next to nothing.
 pub(crate) fn decimal(n: f64) -> String {
     if n.fract() == 0.0 && n.abs() < 9e15 {
         let sign = if n < 0.0 { "-" } else { "" };
@@ -27,7 +34,7 @@ pub(crate) fn decimal(n: f64) -> String {
     match n.abs() {
         a if a >= 100.0 => format!("{n:.1}"),
         a if a >= 0.01 => format!("{n:.3}"),
-        _ => format!("{n:.2e}"),
+        _ => "<0.01".to_owned(),
     }
 }
 
@@ -86,8 +93,10 @@ mod tests {
         );
         assert_eq!(
             [26.0, -1_500.0, 0.5, 1234.5, 6.5, 1e-9, -0.0].map(decimal),
-            ["26", "-1,500", "0.500", "1234.5", "6.500", "1.00e-9", "0"]
+            ["26", "-1,500", "0.500", "1234.5", "6.500", "<0.01", "0"]
         );
+        assert_eq!([0.0099, 0.01].map(decimal), ["<0.01", "0.010"]);
+        assert_eq!([0, 1, 2_213].map(|n| count(n, "hit")), ["0 hits", "1 hit", "2,213 hits"]);
         assert_eq!(percent(Some(0.0525)), "5.2 %");
         assert_eq!((percent(Some(1.0)), percent(None)), ("100.0 %".into(), "-".into()));
     }

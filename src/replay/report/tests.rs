@@ -68,12 +68,13 @@ fn text_names_every_number() {
         "from         1970-01-01 00:00:05 to 1970-01-01 00:00:05 UTC",
         "visitors     1,000\n",
         "items        more than 7\n",
-        "0 not cacheable, 3 failed; hit rate 33.3 %",
+        "0 not cacheable; hit rate 33.3 %",
+        "failed       3 answered with an error in the log\n",
         "25.0 %: 1 of 4 who looked bought",
         "popularity halved 288 times",
         "20 in 6 round trips",
         "4.00 ms, 500 events a second",
-        "1 events, by up to 4.00 s",
+        "1 event, by up to 4.00 s",
         "1 of 4 lines",
         "i\\xff",
         "12.5 %",
@@ -89,4 +90,20 @@ fn text_names_every_number() {
 fn an_empty_report_prints_without_tables() {
     let text = Report::default().to_string();
     assert!(text.contains("events       0\n") && !text.contains("most viewed"), "{text}");
+}
+
+#[test]
+fn one_of_a_kind_is_named_in_the_singular() {
+    let kinds = Kinds { views: 1, hits: 1, ..Kinds::default() };
+    let maintenance =
+        Some(Upkeep { sessions_dropped: 1, rescales: 1, samples_dropped: 1, counter_passes: 1 });
+    let report = Report { kinds, maintenance, commands: 1, round_trips: 1, ..Report::default() };
+    let text = report.to_string();
+    for part in [
+        "0: 1 view, 1 hit\n",
+        "1 session and 1 counter sample dropped, popularity halved 1 time\n",
+        "1 in 1 round trip\n",
+    ] {
+        assert!(text.contains(part), "{part:?} is missing in\n{text}");
+    }
 }

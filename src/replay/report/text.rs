@@ -4,7 +4,7 @@ use std::fmt;
 
 use comfy_table::{CellAlignment, Table, presets};
 
-use super::{Distinct, Report, date_time, decimal, duration, grouped, percent, printable};
+use super::{Distinct, Report, count, date_time, decimal, duration, grouped, percent, printable};
 use crate::replay::trace::Tally;
 
 /// The widest item or message that is shown.
@@ -21,16 +21,21 @@ impl fmt::Display for Report {
         facts.add("items", self.items.to_string());
         facts.add("sessions", format!("{} held", grouped(self.sessions)));
         facts.add("pages", self.pages());
+        if self.pages.failed > 0 {
+            let failed = grouped(self.pages.failed);
+            facts.add("failed", format!("{failed} answered with an error in the log"));
+        }
         if self.kinds.transactions > 0 {
             let (c, rate) = (self.conversion, percent(self.conversion.rate()));
             let (looked, bought) = (grouped(c.looked), grouped(c.bought));
             facts.add("conversion", format!("{rate}: {bought} of {looked} who looked bought"));
         }
         if let Some(m) = self.maintenance {
-            let (dropped, rescales) = (grouped(m.sessions_dropped), grouped(m.rescales));
-            let samples = grouped(m.samples_dropped);
-            let done = format!("{dropped} sessions and {samples} counter samples dropped");
-            facts.add("maintenance", format!("{done}, popularity halved {rescales} times"));
+            let (sessions, times) =
+                (count(m.sessions_dropped, "session"), count(m.rescales, "time"));
+            let samples = count(m.samples_dropped, "counter sample");
+            let done = format!("{sessions} and {samples} dropped, popularity halved {times}");
+            facts.add("maintenance", done);
         }
         facts.add("commands", self.calls());
         facts.add("elapsed", self.speed());
@@ -54,28 +59,21 @@ impl Report {
     fn events(&self) -> String {
         let k = self.kinds;
         let kinds = [
-            (k.views, "views"),
-            (k.add_to_cart, "into the cart"),
-            (k.transactions, "bought"),
-            (k.hits, "hits"),
+            (k.views, count(k.views, "view")),
+            (k.add_to_cart, format!("{} into the cart", grouped(k.add_to_cart))),
+            (k.transactions, format!("{} bought", grouped(k.transactions))),
+            (k.hits, count(k.hits, "hit")),
         ];
-        let named: Vec<String> = kinds
-            .iter()
-            .filter(|(n, _)| *n > 0)
-            .map(|(n, name)| format!("{} {name}", grouped(*n)))
-            .collect();
+        let named: Vec<String> =
+            kinds.into_iter().filter(|(n, _)| *n > 0).map(|(_, named)| named).collect();
         let total = grouped(self.trace.events);
         if named.is_empty() { total } else { format!("{total}: {}", named.join(", ")) }
     }
 
     fn pages(&self) -> String {
         let p = self.pages;
-        let failed = match p.failed {
-            0 => String::new(),
-            n => format!(", {} failed", grouped(n)),
-        };
         format!(
-            "{} from the cache, {} rendered and cached, {} not cacheable{failed}; hit rate {}",
+            "{} from the cache, {} rendered and cached, {} not cacheable; hit rate {}",
             grouped(p.hits),
             grouped(p.misses),
             grouped(p.uncacheable),
@@ -84,12 +82,12 @@ impl Report {
     }
 
     fn calls(&self) -> String {
-        format!("{} in {} round trips", grouped(self.commands), grouped(self.round_trips))
+        format!("{} in {}", grouped(self.commands), count(self.round_trips, "round trip"))
     }
 
     fn speed(&self) -> String {
-        let rate = grouped(self.events_per_second().round() as u64);
-        format!("{}, {rate} events a second", duration(self.elapsed))
+        let rate = count(self.events_per_second().round() as u64, "event");
+        format!("{}, {rate} a second", duration(self.elapsed))
     }
 
     fn viewed(&self) -> Option<Table> {
@@ -174,15 +172,12 @@ impl Facts {
     /// What was not as it should be in the trace.
     fn add_trouble(&mut self, t: &Tally) {
         if t.late > 0 {
-            let (late, by) = (grouped(t.late), duration(t.latest_by));
-            self.add(
-                "late",
-                format!("{late} events, by up to {by}, count at the latest time seen"),
-            );
+            let (late, by) = (count(t.late, "event"), duration(t.latest_by));
+            self.add("late", format!("{late}, by up to {by}, counted at the latest time seen"));
         }
         if t.malformed > 0 {
-            let (bad, lines) = (grouped(t.malformed), grouped(t.lines));
-            self.add("malformed", format!("{bad} of {lines} lines"));
+            let (bad, lines) = (grouped(t.malformed), count(t.lines, "line"));
+            self.add("malformed", format!("{bad} of {lines}"));
         }
     }
 }

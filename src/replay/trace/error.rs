@@ -5,7 +5,7 @@ use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
-use super::{HEADER, Reason};
+use super::{HEADER, Reason, source};
 
 /// How much of a malformed line is shown.
 const EXCERPT: usize = 80;
@@ -51,18 +51,19 @@ pub enum TraceError {
     Unreadable(String),
     /// No line of a file is an event. The first of its lines that is not blank is given.
     Unrecognised(Malformed),
+    /// The first line of a file names columns, and not those of an events CSV.
+    OtherColumns(Malformed),
+    /// The first line of a file is a row of an events CSV, whose header is missing.
+    NoHeader(Malformed),
+    /// A file holds bytes that no text has. Its first line is given.
+    Binary(Malformed),
     /// A malformed line, when none is tolerated.
     Malformed(Malformed),
 }
 
 impl TraceError {
     pub(super) fn open(path: &Path, error: &io::Error) -> Self {
-        let name = if path.as_os_str() == "-" {
-            "standard input".into()
-        } else {
-            path.display().to_string()
-        };
-        Self::Unreadable(format!("cannot read {name}: {}", explain(error)))
+        Self::Unreadable(format!("cannot read {}: {}", source::name(path), explain(error)))
     }
 
     pub(super) fn directory(path: &Path) -> Self {
@@ -90,6 +91,19 @@ impl fmt::Display for TraceError {
         match self {
             Self::Unreadable(why) => f.write_str(why),
             Self::Malformed(m) => write!(f, "malformed line {m}"),
+            Self::OtherColumns(m) => {
+                write!(f, "{}:{}: the columns are {}, expected {HEADER}", m.file, m.line, m.excerpt)
+            }
+            Self::NoHeader(m) => write!(
+                f,
+                "{}:{}: the header is missing, expected {HEADER} before {}",
+                m.file, m.line, m.excerpt
+            ),
+            Self::Binary(m) => write!(
+                f,
+                "{} looks binary, expected an access log or an events CSV in UTF-8, plain or gzip",
+                m.file
+            ),
             Self::Unrecognised(m) => write!(
                 f,
                 "{} is neither an access log nor an events CSV, which begins with {HEADER}; \

@@ -18,6 +18,7 @@ mod date;
 mod error;
 mod event;
 mod lines;
+mod looks;
 mod rows;
 mod source;
 
@@ -36,6 +37,7 @@ pub use source::Progress;
 
 use crate::Timestamp;
 use lines::{Line, Lines};
+use looks::Looks;
 
 /// Why a line is malformed.
 pub type Reason = &'static str;
@@ -59,6 +61,8 @@ pub struct Tally {
     pub skipped: u64,
     /// The first [`MALFORMED_KEPT`] malformed lines.
     pub first_malformed: Vec<Malformed>,
+    /// The files that held no event, by the names given.
+    pub without_events: Vec<Arc<str>>,
     /// Events whose time lies before that of an earlier line.
     pub late: u64,
     /// The most that an event was late by.
@@ -102,6 +106,7 @@ struct OpenFile {
     /// Malformed lines while no event was seen, and the first of them.
     bad: u64,
     first_bad: Option<Malformed>,
+    looks: Looks,
     any_event: bool,
 }
 
@@ -171,7 +176,8 @@ impl Trace {
                 continue;
             };
             let Some(read) = file.next()? else {
-                self.current = None;
+                let ended = self.current.take().filter(|file| !file.any_event);
+                self.tally.without_events.extend(ended.map(|file| file.name));
                 continue;
             };
             self.tally.lines += 1;
@@ -179,7 +185,7 @@ impl Trace {
                 Read::Skipped => self.tally.skipped += 1,
                 Read::Malformed(m) if self.strict => {
                     self.tally.malformed += 1;
-                    return Err(TraceError::Malformed(m));
+                    return Err(file.verdict(m, TraceError::Malformed));
                 }
                 Read::Malformed(m) => self.tally.note_malformed(m),
                 Read::Event(mut event) => {
@@ -233,7 +239,7 @@ impl OpenFile {
             Input::Path(path) => {
                 let reader =
                     source::open(&path, progress).map_err(|e| TraceError::open(&path, &e))?;
-                (path.display().to_string(), reader)
+                (source::name(&path), reader)
             }
             Input::Memory(name, content) => {
                 let reader = source::decode(std::io::Cursor::new(content));
@@ -242,8 +248,15 @@ impl OpenFile {
             }
         };
         let lines = Lines::new(reader);
-        let format = Format::Unknown;
-        Ok(Self { name: name.into(), lines, format, bad: 0, first_bad: None, any_event: false })
+        Ok(Self {
+            name: name.into(),
+            lines,
+            format: Format::Unknown,
+            bad: 0,
+            first_bad: None,
+            looks: Looks::default(),
+            any_event: false,
+        })
     }
 
     /// Reads one line; `None` at the end of the file.
@@ -266,6 +279,7 @@ impl OpenFile {
             Err(reason) => {
                 let (Line::Text(text) | Line::TooLong(text)) = line;
                 let bad = Malformed::new(&self.name, number, reason, text);
+                self.looks = self.looks.with(text, self.first_bad.is_none());
                 self.note_bad(&bad)?;
                 Ok(Some(Read::Malformed(bad)))
             }
@@ -281,12 +295,29 @@ impl OpenFile {
         let first = self.first_bad.get_or_insert_with(|| bad.clone());
         // A first line that is too long says what the file is, and the rest may be endless.
         let go_on = self.format != Format::Unknown && self.bad < GIVE_UP_AFTER;
-        if go_on { Ok(()) } else { Err(TraceError::Unrecognised(first.clone())) }
+        if go_on {
+            return Ok(());
+        }
+        let first = first.clone();
+        Err(self.verdict(first, TraceError::Unrecognised))
+    }
+
+    /// What is wrong with the file that has the malformed line `first`: `else_`, unless it is no
+    /// trace and looks like something.
+    fn verdict(&self, first: Malformed, else_: fn(Malformed) -> TraceError) -> TraceError {
+        let known = self.format == Format::Rows || self.any_event;
+        match self.looks {
+            _ if known => else_(first),
+            Looks::Strange => else_(first),
+            Looks::Binary => TraceError::Binary(first),
+            Looks::Columns => TraceError::OtherColumns(first),
+            Looks::Rows => TraceError::NoHeader(first),
+        }
     }
 
     fn end(&mut self) -> Result<Option<Read>, TraceError> {
         match self.first_bad.take().filter(|_| !self.any_event) {
-            Some(first) => Err(TraceError::Unrecognised(first)),
+            Some(first) => Err(self.verdict(first, TraceError::Unrecognised)),
             None => Ok(None),
         }
     }

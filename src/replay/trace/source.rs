@@ -31,6 +31,11 @@ pub(super) fn is_stdin(path: &Path) -> bool {
     path.as_os_str() == "-"
 }
 
+/// What a file is called in messages.
+pub(super) fn name(path: &Path) -> String {
+    if is_stdin(path) { "standard input".to_owned() } else { path.display().to_string() }
+}
+
 /// Opens a file, or standard input, unpacking gzip.
 pub(super) fn open(path: &Path, progress: &Progress) -> io::Result<Box<dyn BufRead>> {
     let raw: Box<dyn Read> =

@@ -51,6 +51,7 @@ fn empty_files_hold_no_events() {
     for content in [&b""[..], b"\n\r\n  \n", b"\xef\xbb\xbf", HEADER.as_bytes(), &csv("")] {
         let (events, error, tally) = read_bytes(content);
         assert_eq!((events.len(), error, tally.malformed), (0, None, 0), "{content:?}");
+        assert_eq!(tally.without_events, [Arc::from("t")]);
     }
 }
 
@@ -83,6 +84,7 @@ fn only_the_first_malformed_lines_are_kept() {
     let (events, error, tally) = read_bytes(csv(&"bad\n".repeat(1000)));
     assert_eq!((events.len(), error, tally.malformed), (0, None, 1000));
     assert_eq!(tally.first_malformed.len(), MALFORMED_KEPT);
+    assert_eq!(tally.without_events, [Arc::from("t")]);
 }
 
 #[test]
@@ -110,9 +112,37 @@ fn a_file_of_neither_format_is_an_error_that_shows_its_first_line() {
 }
 
 #[test]
+fn a_csv_with_other_columns_or_none_is_told_what_is_expected() {
+    let error = |content: &str, strict| {
+        let trace = Trace::from_bytes("t", content.as_bytes().to_vec()).strict(strict);
+        read(trace).1.expect("no trace").to_string()
+    };
+    for strict in [false, true] {
+        let text = error("\nuser,item,when\n1,2,3\n", strict);
+        assert_eq!(text, format!("t:2: the columns are user,item,when, expected {HEADER}"));
+        let text = error(&HEADER.replace(',', ";"), strict);
+        assert!(text.contains("the columns are timestamp;visitorid;event;"), "{text}");
+        let text = error("1,a,view,b,\n2,a,view,b,\n", strict);
+        let expected = format!("the header is missing, expected {HEADER} before 1,a,view,b,");
+        assert_eq!(text, format!("t:1: {expected}"));
+    }
+}
+
+#[test]
+fn binary_files_are_called_that() {
+    let utf_16: Vec<u8> = HEADER.encode_utf16().flat_map(u16::to_le_bytes).collect();
+    for content in [&b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR"[..], b"PK\x03\x04\x14\0", &utf_16] {
+        let text = read_bytes(content).1.expect("no trace").to_string();
+        assert!(text.starts_with("t looks binary, expected an access log or"), "{text}");
+    }
+}
+
+#[test]
 fn a_log_may_begin_with_garbage() {
-    let (events, error, tally) = read_bytes(format!("{}{LOG}", "garbage\n".repeat(50)));
-    assert_eq!((events.len(), error, tally.malformed), (1, None, 50));
+    for garbage in ["garbage\n", "a,b\n", "\0\n"] {
+        let (events, error, tally) = read_bytes(format!("{}{LOG}", garbage.repeat(50)));
+        assert_eq!((events.len(), error, tally.malformed), (1, None, 50), "{garbage:?}");
+    }
 }
 
 #[test]
@@ -176,7 +206,7 @@ fn a_gzip_bomb_is_read_in_bounded_pieces() {
     let raw = gzip(&vec![0; 8 << 20]);
     let (events, error, tally) = read_bytes(raw);
     assert_eq!((events.len(), tally.lines), (0, 0));
-    assert!(matches!(error, Some(TraceError::Unrecognised(m)) if m.reason == "longer than 1 MiB"));
+    assert!(matches!(error, Some(TraceError::Binary(m)) if m.reason == "longer than 1 MiB"));
 }
 
 proptest! {
@@ -222,5 +252,5 @@ fn an_endless_first_line_is_refused_at_once() {
     let endless = Input::Path("/dev/zero".into());
     let (events, error, _) = read(Trace::new(VecDeque::from([endless])));
     assert!(events.is_empty());
-    assert!(matches!(error, Some(TraceError::Unrecognised(_))), "{error:?}");
+    assert!(matches!(error, Some(TraceError::Binary(_))), "{error:?}");
 }
