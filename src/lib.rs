@@ -58,6 +58,6 @@ pub use env::{Env, Stopwatch, Timestamp};
 pub use error::{Error, ErrorKind, Result, WireError};
 
 /// The examples of the README are run as tests.
-#[cfg(all(doctest, feature = "redis"))]
+#[cfg(all(doctest, feature = "redis", feature = "server"))]
 #[doc = include_str!("../README.md")]
 struct Readme;

@@ -1,5 +1,4 @@
-//! The README's first example, as it stands there: rustdoc does not run it, because it is a test
-//! itself.
+//! The README's examples that are tests themselves, as they stand there: rustdoc does not run them.
 
 use std::time::Duration;
 use stockroom::{Engine, Env, Timestamp, resp::Value};
@@ -13,11 +12,33 @@ fn a_session_lives_for_half_an_hour() {
     assert_eq!(redis.call(&[b"GET", b"session:7"]), Value::Nil);
 }
 
+#[cfg(all(feature = "redis", feature = "server"))]
+#[tokio::test]
+async fn a_client_loses_its_session() -> Result<(), Box<dyn std::error::Error>> {
+    use std::time::Duration;
+    use stockroom::{Engine, Env, Timestamp, server};
+    let env = Env::manual(Timestamp::from_secs(1_700_000_000), 42);
+    let listener = server::listen("127.0.0.1:0".parse()?).await?; // port 0: any that is free
+    let engine = Engine::with_env(env.clone());
+    let server = server::spawn(engine, listener, server::Limits::default())?;
+
+    let client = redis::Client::open(format!("redis://{}", server.addr()))?;
+    let mut redis = client.get_multiplexed_async_connection().await?;
+    redis::cmd("SETEX").arg("session:7").arg(1800).arg("ada").exec_async(&mut redis).await?;
+    env.advance(Duration::from_secs(1801));
+    let found: Option<String> = redis::cmd("GET").arg("session:7").query_async(&mut redis).await?;
+    assert_eq!(found, None);
+    Ok(())
+}
+
 #[test]
-fn the_readme_shows_that_test_and_no_other_that_nobody_runs() {
+fn the_readme_shows_these_tests_and_no_others_that_nobody_runs() {
     let readme = include_str!("../README.md");
     let blocks = readme.split("```rust").skip(1).filter_map(|rest| rest.split("```").next());
-    let tests: Vec<&str> = blocks.filter(|block| block.contains("#[test]")).collect();
-    let [shown] = tests[..] else { panic!("{} blocks hold tests", tests.len()) };
-    assert!(include_str!("readme.rs").contains(shown.trim()), "README.md shows\n{shown}");
+    let is_test = |block: &&str| block.contains("#[test]") || block.contains("#[tokio::test]");
+    let tests: Vec<&str> = blocks.filter(is_test).collect();
+    assert_eq!(tests.len(), 2, "{tests:?}");
+    for shown in tests {
+        assert!(include_str!("readme.rs").contains(shown.trim()), "README.md shows\n{shown}");
+    }
 }

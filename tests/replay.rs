@@ -89,6 +89,17 @@ fn the_example_is_reported_with_all_its_numbers() {
 }
 
 #[test]
+fn the_readme_shows_what_the_example_prints() {
+    let readme = include_str!("../README.md");
+    let sample = readme.split("```text\n").nth(1).and_then(|rest| rest.split("```").next());
+    let printed = text(&run(&[&day()]).stdout);
+    let printed: Vec<&str> = printed.lines().map(str::trim_end).collect();
+    for line in sample.expect("a sample").lines() {
+        assert!(printed.contains(&line), "{line:?} is not in\n{}", printed.join("\n"));
+    }
+}
+
+#[test]
 fn gzip_plain_and_several_files_are_read() {
     let files = Files::new();
     let plain = files.write("a.txt", format!("{HEADER}1000,a,view,i,\n"));
