@@ -6,6 +6,7 @@
 //! | `common:NAME:SEVERITY:start` | string | that hour, `2023-11-14T22:00:00`, UTC |
 //! | `common:NAME:SEVERITY:last` | sorted set | message → count in the hour before |
 //! | `common:NAME:SEVERITY:pstart` | string | that hour |
+//! | `logged:NAME:SEVERITY:ID` | string | that the message with this id was counted; it expires |
 //!
 //! "The hour before" is the last one before the current one in which messages came: after a silent
 //! night it is yesterday's, as `pstart` says.
@@ -15,6 +16,7 @@
 //! - A message that was answered with success is counted once, in the hour whose name its count
 //!   stands under, and is in the [recent log](super::RecentLog): one transaction does all of it,
 //!   and does nothing at all if somebody else turned the hour since its writer looked.
+//! - A message with an id is counted once in all hours, for as long as ids are remembered.
 //! - `:last` and `:pstart` speak of the same hour, also when nothing was counted in it.
 //! - The hour never turns back: with a clock that has stepped back, or is slow, messages count for
 //!   the hour that others have begun.
@@ -33,9 +35,10 @@ use super::backoff::{Backoff, unwritten};
 use super::calendar::{hour_of, iso_hour, parse_iso_hour};
 use super::check::{id, message as checked};
 use super::keys::{Key, Keys};
-use super::recent_log::{append, line};
+use super::once::{self, IdsKept};
+use super::recent_log::{LOG_KEPT, append, line};
 use super::severity::Severity;
-use crate::backend::{Backend, Session, cmd};
+use crate::backend::{Arg, Backend, Session, cmd};
 use crate::bytes::Bytes;
 use crate::env::Timestamp;
 use crate::error::{Error, ErrorKind, Result};
@@ -68,6 +71,7 @@ pub struct CommonLog<B> {
     backend: B,
     keys: Keys,
     patience: Duration,
+    ids_kept: IdsKept,
 }
 
 /// How a message was counted.
@@ -89,6 +93,18 @@ pub struct LogHour {
     pub messages: Vec<(Bytes, u64)>,
 }
 
+/// What became of a try.
+enum Attempt {
+    Done {
+        turned: bool,
+    },
+    /// The key of its id was there.
+    Known,
+    /// Somebody else turned the hour, or counted the same id, since this one looked; nothing was
+    /// done.
+    Conflict,
+}
+
 /// The names of one log's keys.
 struct Names {
     counts: Key,
@@ -101,7 +117,7 @@ struct Names {
 impl<B: Backend> CommonLog<B> {
     /// The log under `keys`.
     pub fn new(backend: B, keys: Keys) -> Self {
-        Self { backend, keys, patience: PATIENCE }
+        Self { backend, keys, patience: PATIENCE, ids_kept: IdsKept::default() }
     }
 
     /// Sets for how long a message is tried; the published 5 seconds otherwise. With zero it is
@@ -130,14 +146,101 @@ impl<B: Backend> CommonLog<B> {
         id("name", name)?;
         checked(message)?;
         let names = self.names(name, severity);
+        self.persist(&names, message, None).await.map(|(counted, _)| counted)
+    }
+
+    /// Counts a message like [`log`](Self::log), unless the message with this id has been counted
+    /// for this name and severity already, in whatever hour; `None`: it was. An id is remembered
+    /// for two hours, or as [`with_ids_kept`](Self::with_ids_kept) says, from when it was counted
+    /// on: a repetition up to that very millisecond is recognised, one that comes later counts
+    /// again, and none prolongs it. So after a lost reply, or when a queue delivers the message
+    /// once more, call it again with the same id.
+    ///
+    /// One script, one round trip, and never in anybody's way. O(log messages of the hour + length
+    /// of the message). The log remembers one small key for each id of the last two hours. A
+    /// command that the server refuses is [`Partly`](ErrorKind::Partly), and the id is remembered
+    /// then: the others stand.
+    ///
+    /// Where there are no scripts (see [`Backend::has_scripts`]) it is what [`log`](Self::log)
+    /// does, with the id's key watched too.
+    ///
+    /// ```
+    /// use stockroom::backend::{Memory, Wait};
+    /// use stockroom::shop::{CommonLog, Keys, Severity};
+    ///
+    /// let log = CommonLog::new(Memory::new(), Keys::new());
+    /// let once = || log.log_once(b"web", &Severity::ERROR, b"it broke", b"request 17").wait();
+    /// assert!(once()?.is_some());
+    /// // Nobody knows whether that arrived, so it is sent again.
+    /// assert!(once()?.is_none());
+    /// let hour = log.top(b"web", &Severity::ERROR, 1).wait()?;
+    /// assert_eq!(hour.messages, [("it broke".into(), 1)]);
+    /// # Ok::<(), stockroom::Error>(())
+    /// ```
+    pub async fn log_once(
+        &self,
+        name: &[u8],
+        severity: &Severity,
+        message: &[u8],
+        message_id: &[u8],
+    ) -> Result<Option<Counted>> {
+        id("name", name)?;
+        checked(message)?;
+        id("message id", message_id)?;
+        let names = self.names(name, severity);
+        let logged = self.keys.logged(name, severity.as_str(), message_id);
+        if !self.backend.has_scripts() {
+            let (counted, new) = self.persist(&names, message, Some(&logged)).await?;
+            return Ok(new.then_some(counted));
+        }
+        let now = self.backend.now();
+        let keys: [&[u8]; 6] = [
+            &logged,
+            &names.start,
+            &names.counts,
+            &names.last,
+            &names.previous_start,
+            &names.recent,
+        ];
+        let args: [Arg<'_>; 5] = [
+            self.ids_kept.into(),
+            iso_hour(hour_of(now)).into(),
+            message.into(),
+            line(now, message).into(),
+            (LOG_KEPT - 1).into(),
+        ];
+        match self.backend.script::<(i64, Bytes)>(&once::LOG, &keys, &args).await? {
+            (0, _) => Ok(None),
+            (code @ (1 | 2), _) => Ok(Some(Counted { attempts: 1, turned: code == 2 })),
+            (_, start) => Err(foreign(&start)),
+        }
+    }
+
+    /// Sets how long the ids of [`log_once`](Self::log_once) are remembered, by the server's clock:
+    /// a second to 366 days.
+    pub fn with_ids_kept(mut self, kept: Duration) -> Result<Self> {
+        self.ids_kept = IdsKept::of(kept)?;
+        Ok(self)
+    }
+
+    /// Tries until it is counted, and says how; and whether it was counted now, which it was not
+    /// if the key of its id was there already.
+    async fn persist(
+        &self,
+        names: &Names,
+        message: &[u8],
+        logged: Option<&Key>,
+    ) -> Result<(Counted, bool)> {
         let began = self.backend.now();
         let (mut waits, mut waited) = (WAITS, Duration::ZERO);
         let mut session = self.backend.session().await.map_err(unwritten)?;
         let mut attempts = 0_u32;
         loop {
             attempts = attempts.saturating_add(1);
-            if let Some(turned) = self.attempt(&mut session, &names, message).await? {
-                return Ok(Counted { attempts, turned });
+            match self.attempt(&mut session, names, message, logged).await? {
+                Attempt::Done { turned } => return Ok((Counted { attempts, turned }, true)),
+                Attempt::Known => return Ok((Counted { attempts, turned: false }, false)),
+                Attempt::Conflict => (),
             }
             let wait = if attempts == 1 { Duration::ZERO } else { waits.next(&self.backend) };
             // By the waits alone too: the clock may have stepped back.
@@ -152,16 +255,21 @@ impl<B: Backend> CommonLog<B> {
         }
     }
 
-    /// Tries once, and says whether the hour was turned. `None`: somebody else turned it since
-    /// this one looked, and nothing was done.
+    /// Tries once.
     async fn attempt(
         &self,
         session: &mut B::Session,
         names: &Names,
         message: &[u8],
-    ) -> Result<Option<bool>> {
-        let look = cmd::get::<Bytes>(&names.start);
-        let started = session.watch_and(&[&names.start], look).await.map_err(unwritten)?;
+        logged: Option<&Key>,
+    ) -> Result<Attempt> {
+        let mut watched: Vec<&[u8]> = vec![&names.start];
+        watched.extend(logged.map(|key| &**key));
+        let look = (cmd::get::<Bytes>(&names.start), logged.map(|key| cmd::exists(key)));
+        let (started, known) = session.watch_and(&watched, look).await.map_err(unwritten)?;
+        if known == Some(true) {
+            return Ok(Attempt::Known);
+        }
         let now = self.backend.now();
         let hour = hour_of(now);
         let name = iso_hour(hour);
@@ -184,8 +292,9 @@ impl<B: Backend> CommonLog<B> {
         let turned = turn.is_some();
         let line = line(now, message);
         let count = cmd::zincrby(&names.counts, 1, message);
-        let done = session.commit((turn, count, append(&names.recent, &line))).await?;
-        Ok(done.map(|_| turned))
+        let note = logged.map(|key| cmd::set_for(key, "", self.ids_kept.0));
+        let done = session.commit((note, turn, count, append(&names.recent, &line))).await?;
+        Ok(done.map_or(Attempt::Conflict, |_| Attempt::Done { turned }))
     }
 
     /// The `n` most frequent messages of the current hour.
@@ -226,10 +335,14 @@ impl<B: Backend> CommonLog<B> {
     }
 }
 
-/// The hour of that name. Something else there is not ours to turn.
+/// The hour of that name.
 fn parsed(name: &[u8]) -> Result<Timestamp> {
-    let got = || Error::unexpected("the start of an hour", &Bytes::from(name));
-    parse_iso_hour(name).ok_or_else(got).map_err(unwritten)
+    parse_iso_hour(name).ok_or_else(|| foreign(name))
+}
+
+/// Something else than an hour is not ours to turn.
+fn foreign(name: &[u8]) -> Error {
+    unwritten(Error::unexpected("the start of an hour", &Bytes::from(name)))
 }
 
 fn gave_up(attempts: u32, spent: Duration) -> Error {

@@ -4,6 +4,7 @@
 //! |---|---|---|
 //! | `known:` | sorted set | `PRECISION:NAME` → 0, so in the order of their bytes |
 //! | `count:PRECISION:NAME` | hash | start of the slice, in seconds → count |
+//! | `added:NAME:ID` | string | that the event with this id has been counted; has a time to live |
 //!
 //! A member of `known:` holds the name as it is: the precision ends at its first `:`, so a name may
 //! hold any bytes.
@@ -16,6 +17,7 @@
 //!   with the last slice of its hash; so no increment of a kept slice is lost. A slice is too old
 //!   once [`SAMPLES`] newer ones fit between it and now: what a very slow clock still counts into
 //!   it goes with it.
+//! - An event with an id is counted once in each counter, for as long as ids are remembered.
 //! - A member of `known:` without a hash, which nothing here leaves behind, is gone after the
 //!   cleaner's next visit.
 //!
@@ -29,12 +31,16 @@
 
 mod cleaner;
 
+use std::time::Duration;
+
 use smallvec::SmallVec;
 
 pub use self::cleaner::{CleanedCounters, CounterCleaner};
+use super::backoff::unwritten;
 use super::check::id;
 use super::keys::{Key, Keys};
-use crate::backend::{Arg, Backend, cmd};
+use super::once::{self, IdsKept};
+use crate::backend::{Arg, Backend, Batch, Session, cmd};
 use crate::bytes::Bytes;
 use crate::env::Timestamp;
 use crate::error::{Error, Result};
@@ -83,6 +89,7 @@ pub struct Counters<B> {
     precisions: Precisions,
     /// For each precision, how the names of its counters begin.
     beginnings: Vec<Beginning>,
+    ids_kept: IdsKept,
 }
 
 /// How the names of all counters of a precision begin.
@@ -109,7 +116,7 @@ impl<B: Backend> Counters<B> {
     pub fn new(backend: B, keys: Keys) -> Self {
         let (known, beginnings) = (keys.known(), Beginning::all(&keys, &PRECISIONS));
         let precisions = Precisions::from_slice(&PRECISIONS);
-        Self { backend, keys, known, precisions, beginnings }
+        Self { backend, keys, known, precisions, beginnings, ids_kept: IdsKept::default() }
     }
 
     /// Sets the lengths of slices, in seconds: 1 to 32 different ones, each of a second to a year.
@@ -162,23 +169,78 @@ impl<B: Backend> Counters<B> {
     /// [`increment`](Self::increment). Nothing to add sends nothing.
     pub async fn increment_all(&self, steps: &[(&[u8], i64)]) -> Result<()> {
         for (name, by) in steps {
-            id("name", name)?;
-            if by.unsigned_abs() > LARGEST_STEP {
-                return Err(Error::invalid("step", by, "at most 10^12 either way"));
-            }
+            checked(name, *by)?;
         }
         if steps.is_empty() {
             return Ok(());
         }
+        self.backend.atomic(add(&self.known, &self.slices(steps))).await.map(drop)
+    }
+
+    /// Adds `by` like [`increment`](Self::increment), unless the event with this id has been added
+    /// to this counter already; says whether it was added now. An id is remembered for two hours,
+    /// or as [`with_ids_kept`](Self::with_ids_kept) says, from when it was counted on: a repetition
+    /// up to that very millisecond is recognised, one that comes later counts again, and none
+    /// prolongs it. So after a lost reply, or when a queue delivers the event once more, call it
+    /// again with the same id; `false` then says that it was counted before.
+    ///
+    /// One script, one round trip. O(precisions · log counters). The counters remember one small
+    /// key for each event of the last two hours. A slice that the server refuses is
+    /// [`Partly`](crate::ErrorKind::Partly), and the id is remembered then: the other slices stand.
+    ///
+    /// Where there are no scripts (see [`Backend::has_scripts`]) it is two round trips: WATCH of
+    /// the id's key and EXISTS, then a transaction. Only who counts the same id at the same time is
+    /// in the way, and then it has been counted.
+    ///
+    /// ```
+    /// use stockroom::backend::{Memory, Wait};
+    /// use stockroom::shop::{Counters, Keys};
+    ///
+    /// let counters = Counters::new(Memory::new(), Keys::new());
+    /// assert!(counters.increment_once(b"sales", 3, b"order 17").wait()?);
+    /// // The queue delivers it again.
+    /// assert!(!counters.increment_once(b"sales", 3, b"order 17").wait()?);
+    /// assert_eq!(counters.series(b"sales", 86_400).wait()?[0].1, 3);
+    /// # Ok::<(), stockroom::Error>(())
+    /// ```
+    pub async fn increment_once(&self, name: &[u8], by: i64, event: &[u8]) -> Result<bool> {
+        checked(name, by)?;
+        id("event id", event)?;
+        let added = self.keys.added(name, event);
+        let slices = self.slices(&[(name, by)]);
+        if self.backend.has_scripts() {
+            let mut keys: Vec<&[u8]> = vec![&added, &self.known];
+            keys.extend(slices.iter().map(|slice| &*slice.key));
+            let mut args: Vec<Arg<'_>> = vec![self.ids_kept.into(), by.into()];
+            for slice in &slices {
+                args.extend([Arg::from(&*slice.member), slice.start.into()]);
+            }
+            return self.backend.script(&once::INCREMENT, &keys, &args).await;
+        }
+        let mut session = self.backend.session().await.map_err(unwritten)?;
+        let known = session.watch_and(&[&added], cmd::exists(&added)).await;
+        if known.map_err(unwritten)? {
+            return Ok(false);
+        }
+        let note = cmd::set_for(&added, "", self.ids_kept.0);
+        Ok(session.commit((note, add(&self.known, &slices))).await?.is_some())
+    }
+
+    /// Sets how long the ids of [`increment_once`](Self::increment_once) are remembered, by the
+    /// server's clock: a second to 366 days.
+    pub fn with_ids_kept(mut self, kept: Duration) -> Result<Self> {
+        self.ids_kept = IdsKept::of(kept)?;
+        Ok(self)
+    }
+
+    /// What the steps add to, now.
+    fn slices(&self, steps: &[(&[u8], i64)]) -> Vec<Slice> {
         let now = self.backend.now().as_secs();
         let mut slices = Vec::with_capacity(steps.len() * self.beginnings.len());
         for (name, by) in steps {
             slices.extend(self.beginnings.iter().map(|begin| Slice::new(begin, name, *by, now)));
         }
-        let known = cmd::zadd_all(&self.known, slices.iter().map(|slice| (0, &*slice.member)));
-        let counts: Vec<_> =
-            slices.iter().map(|slice| cmd::hincrby(&slice.key, slice.start, slice.by)).collect();
-        self.backend.atomic((known, counts)).await.map(drop)
+        slices
     }
 
     /// The slices of a counter with their counts, in the order of time. Slices in which nothing was
@@ -214,6 +276,21 @@ impl<B: Backend> Counters<B> {
     pub fn cleaner(&self) -> CounterCleaner<B> {
         CounterCleaner::new(self.clone())
     }
+}
+
+fn checked(name: &[u8], by: i64) -> Result<()> {
+    id("name", name)?;
+    if by.unsigned_abs() > LARGEST_STEP {
+        return Err(Error::invalid("step", by, "at most 10^12 either way"));
+    }
+    Ok(())
+}
+
+/// What adds the steps to their slices.
+fn add<'a>(known: &'a [u8], slices: &'a [Slice]) -> impl Batch + use<'a> {
+    let members = cmd::zadd_all(known, slices.iter().map(|slice| (0, &*slice.member)));
+    let count = |slice: &'a Slice| cmd::hincrby(&slice.key, slice.start, slice.by);
+    (members, slices.iter().map(count).collect::<Vec<_>>())
 }
 
 /// A step in one slice.

@@ -15,7 +15,8 @@
 //! | purchases | `order:ID` `orders:` `bought:` `lookers:ITEM` `buyers:ITEM` `also:ITEM` |
 //! | recent log | `log:NAME:SEVERITY` (published as `recent:NAME:SEVERITY`) |
 //! | common log | `common:NAME:SEVERITY`, and that with `:start` `:last` `:pstart` |
-//! | counters | `known:` `count:PRECISION:NAME` |
+//! | | `logged:NAME:SEVERITY:ID` |
+//! | counters | `known:` `count:PRECISION:NAME` `added:NAME:ID` |
 //! | locks | `lock:NAME` `lock:NAME:fence` |
 //! | fair locks | `fairlock:NAME` with `:holders` `:queue` `:waits` `:grants` `:meta` |
 //! | semaphores | `semaphore:NAME` with the same |
@@ -183,6 +184,16 @@ impl Keys {
         self.common(name, severity).and(b":pstart")
     }
 
+    /// That the message with this id has been counted in the common log.
+    pub fn logged(&self, name: &[u8], severity: &str, message: &[u8]) -> Key {
+        let mut key = self.with(b"logged:", name);
+        key.raw(b":");
+        key.id(severity.as_bytes());
+        key.raw(b":");
+        key.id(message);
+        key
+    }
+
     /// Sorted set of the counters that exist.
     pub fn known(&self) -> Key {
         self.name(b"known:")
@@ -265,6 +276,11 @@ impl Keys {
     /// Hash slice start → count.
     pub fn count(&self, precision: u32, name: &[u8]) -> Key {
         self.counts(precision).of(name)
+    }
+
+    /// That the event with this id has been added to a counter.
+    pub fn added(&self, name: &[u8], event: &[u8]) -> Key {
+        self.with(b"added:", name).and(b":").of(event)
     }
 
     /// Sorted set row → how often it is loaded, in seconds.
@@ -487,6 +503,8 @@ mod tests {
             35 => (k.sale(a)[b.len() % 5].clone(), 4),
             36 => (k.sale_lock(a)[b.len() % 2].clone(), 8),
             37 => (k.sale_line(a)[b.len() % 5].clone(), 4),
+            38 => (k.logged(a, &text[..half.0.len()], half.1), 2),
+            39 => (k.added(a, b), 2),
             _ => (k.slowest(i64::from(number)), 6),
         };
         let second = match ids {
@@ -527,7 +545,7 @@ mod tests {
         #[test]
         fn no_two_features_and_no_two_ids_share_a_key(
             spaces in vec(hostile(), 2),
-            names in vec((0..6_usize, 0..39_usize, hostile(), hostile()), 200),
+            names in vec((0..6_usize, 0..41_usize, hostile(), hostile()), 200),
         ) {
             let mut keys = vec![Keys::new(), Keys::in_namespace("a"), Keys::tagged("a")];
             keys.extend(spaces.iter().map(Keys::in_namespace));

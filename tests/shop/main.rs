@@ -10,6 +10,7 @@ mod awake;
 mod bed;
 mod interpose;
 mod rows;
+mod state;
 
 mod address_book;
 mod cart;
@@ -24,6 +25,7 @@ mod flash_sale;
 #[cfg(feature = "lua")]
 mod locks;
 mod logs;
+mod once;
 mod page_cache;
 mod popularity;
 mod published;
