@@ -100,6 +100,53 @@ fn the_readme_shows_what_the_example_prints() {
 }
 
 #[test]
+fn rows_statistics_and_contacts_are_fed_and_reported_unless_left_out() {
+    let json = report(&[&day(), "--no-maintenance"]);
+    let rows = &json["row_cache"];
+    // Nobody drops a row: each item's is loaded once.
+    assert_eq!(
+        (&rows["loads"], &rows["hits"], &rows["rows"]),
+        (&143.into(), &1817.into(), &143.into())
+    );
+    assert_eq!(json["recent_carts"]["visitors"], 117);
+    assert_eq!(json["recent_carts"]["last_items"][0], "91242");
+    let pause = &json["statistics"][0];
+    assert_eq!((&pause["context"], &pause["kind"]), (&"visitor".into(), &"pause_s".into()));
+    let number = |name: &str| pause[name].as_f64().expect("a number");
+    assert!(number("min") <= number("mean") && number("mean") <= number("max"));
+    assert!(number("standard_deviation") > 0.0 && number("max") <= 1800.0);
+    let core = report(&[&day(), "--no-maintenance", "--features", "core"]);
+    assert_eq!((&core["row_cache"], &core["recent_carts"]), (&Value::Null, &Value::Null));
+    assert_eq!(core["statistics"], Value::Array(Vec::new()));
+    assert!(core["round_trips"].as_u64() < json["round_trips"].as_u64());
+    for part in ["events", "visitors", "items", "page_cache", "most_viewed", "busiest"] {
+        assert_eq!(core[part], json[part], "{part}");
+    }
+}
+
+#[test]
+fn the_row_daemon_loads_rows_again_and_drops_those_that_nobody_views() {
+    let files = Files::new();
+    let minute = |minute: u64, visitor: &str, item: &str| {
+        format!("{},{visitor},view,{item},\n", 1_700_000_000_000 + minute * 60_000)
+    };
+    // `a` is viewed again before the hour is over, and after it; `b` is not.
+    let rows =
+        [minute(0, "v", "a"), minute(10, "v", "b"), minute(50, "v", "a"), minute(65, "w", "a")];
+    let trace = files.write("t", format!("{HEADER}{}", rows.concat()));
+    let json = report(&[&trace]);
+    let (rows, done) = (&json["row_cache"], &json["maintenance"]);
+    assert_eq!((&rows["loads"], &rows["hits"], &rows["rows"]), (&2.into(), &2.into(), &2.into()));
+    assert_eq!((&done["rows_refreshed"], &done["rows_dropped"]), (&1.into(), &0.into()));
+    // Two days later nobody has viewed either for long.
+    let late = files.write("late", format!("{HEADER}{}", minute(3_000, "x", "c")));
+    let json = report(&[&trace, &late]);
+    let (rows, done) = (&json["row_cache"], &json["maintenance"]);
+    assert_eq!((&rows["loads"], &rows["rows"]), (&3.into(), &1.into()));
+    assert_eq!((&done["rows_refreshed"], &done["rows_dropped"]), (&2.into(), &2.into()));
+}
+
+#[test]
 fn gzip_plain_and_several_files_are_read() {
     let files = Files::new();
     let plain = files.write("a.txt", format!("{HEADER}1000,a,view,i,\n"));
@@ -146,6 +193,15 @@ fn an_access_log_gives_items_errors_and_bytes() {
     assert_eq!(logged[1]["message"], "404 /gone");
     let shown = text(&run(&[&log]).stdout);
     assert!(shown.contains("failed       2 answered with an error in the log\n"), "{shown}");
+    let measured = &json["statistics"];
+    // The late line counts at the latest time seen.
+    assert_eq!((&measured[0]["count"], &measured[0]["max"]), (&2.into(), &0.0.into()));
+    assert_eq!((&measured[1]["kind"], &measured[1]["count"]), (&"bytes".into(), &4.into()));
+    assert_eq!(
+        (&measured[1]["mean"], &measured[1]["standard_deviation"]),
+        (&100.0.into(), &0.0.into())
+    );
+    assert_eq!((&json["row_cache"]["loads"], &json["row_cache"]["rows"]), (&1.into(), &1.into()));
     let json = report(&[&log, "--item-from", "query"]);
     assert_eq!((&json["items"], &json["most_viewed"][0]["item"]), (&1.into(), &"7".into()));
 }
@@ -200,6 +256,7 @@ fn bad_input_and_bad_options_exit_with_2_and_say_why() {
         (vec![&day, "--backend", "nonsense"], "invalid --backend nonsense: expected memory, redis"),
         (vec![&day, "--backend", "redis://127.0.0.1:1"], "cannot use redis://127.0.0.1:1"),
         (vec![&day, "--flush"], "--flush needs a Redis"),
+        (vec![&day, "--features", "most"], "expected all or core"),
         (vec![&day, "--item-from", "fragment"], "expected path, query or query:NAME"),
         (vec!["-", "--compare", "redis://127.0.0.1:1"], "standard input"),
     ] {
@@ -245,7 +302,7 @@ fn the_engine_and_a_real_redis_hold_the_same_afterwards() {
         .collect();
     let log = files.write("log", lines.concat());
     let rows = std::fs::read_to_string(day()).expect("the example is there");
-    let morning: Vec<&str> = rows.split_inclusive('\n').take(500).collect();
+    let morning: Vec<&str> = rows.split_inclusive('\n').take(300).collect();
     let morning = files.write("morning.csv", morning.concat());
     for trace in [&morning, &log] {
         for maintenance in [&["--no-maintenance"][..], &["--sessions-limit", "100"]] {
@@ -254,7 +311,9 @@ fn the_engine_and_a_real_redis_hold_the_same_afterwards() {
             let found = &json["comparison"];
             assert_eq!(found["differences"], 0, "{trace} {maintenance:?}: {found}");
             assert!(found["keys"].as_u64() > Some(10));
-            for part in ["events", "visitors", "items", "sessions", "most_viewed", "common_log"] {
+            let core = ["events", "visitors", "items", "sessions", "most_viewed", "common_log"];
+            let more = ["row_cache", "statistics", "recent_carts", "maintenance"];
+            for part in core.into_iter().chain(more) {
                 assert_eq!(json["memory"][part], json["redis"][part], "{part}");
             }
             assert!(json["speed_ratio"].as_f64() > Some(0.0));

@@ -13,7 +13,7 @@ use crate::commands::server;
 use crate::replay::compare::{Comparison, compare};
 use crate::replay::report::{Report, count, grouped};
 use crate::replay::trace::Trace;
-use crate::replay::{ItemFrom, Options, replay};
+use crate::replay::{FeatureSet, ItemFrom, Options, replay};
 use crate::shop::DEFAULT_LIMIT;
 use crate::{Env, Timestamp};
 
@@ -46,7 +46,8 @@ pub(super) struct Args {
     /// Empty the Redis database first
     #[arg(long)]
     flush: bool,
-    /// Leave out the session cleaner, the popularity rescale and the counter cleaner
+    /// Leave out the session cleaner, the popularity rescale, the counter cleaner and the row
+    /// daemon
     #[arg(long)]
     no_maintenance: bool,
     /// How many sessions the session cleaner leaves
@@ -59,6 +60,9 @@ pub(super) struct Args {
     /// query:NAME
     #[arg(long, value_name = "PART", default_value_t)]
     item_from: ItemFrom,
+    /// Which features are fed: all, or core, which leaves out row cache, statistics and contacts
+    #[arg(long, value_name = "SET", default_value_t)]
+    features: FeatureSet,
     /// Stop at the first malformed line
     #[arg(long)]
     strict: bool,
@@ -187,6 +191,7 @@ async fn on<B: Backend>(
         namespace: args.namespace.clone(),
         item_from: args.item_from.clone(),
         maintenance: !args.no_maintenance,
+        features: args.features,
     };
     let bar = Bar::start(name, &args.files, trace.progress());
     let report = replay(backend, env, trace, &options, now_and_then).await;

@@ -9,6 +9,9 @@
 //! | transaction | touched | | `transactions` | the order, out of the cart |
 //! | hit | touched, with the item | the URL of a GET or HEAD | `hits`, `bytes` | common log |
 //!
+//! Who views an item reads its row, too, and every event enters the statistics; for these and the
+//! contacts see `extras`.
+//!
 //! A visitor's id is token and user of the session. Rows of one transaction that follow each other
 //! are one order, made when the next event is another. The renderer acts as the log says the
 //! server did: it fails for a status of 400 and above, so nothing of that is cached, and the
@@ -19,15 +22,16 @@
 use std::fmt;
 use std::time::Duration;
 
+use super::extras::{Extras, FeatureSet};
 use super::features::Features;
 use super::item::{self, ItemFrom};
-use super::report::Report;
+use super::report::{Report, Upkeep};
 use super::schedule::Schedule;
 use super::tally::Tally;
 use super::trace::{Action, Event, Hit, ShopEvent, Trace, TraceError};
 use super::upkeep::Daemons;
 use crate::backend::Backend;
-use crate::shop::{DEFAULT_LIMIT, MAX_ID, PAGE_TTL, Served, Severity};
+use crate::shop::{DEFAULT_LIMIT, Keys, MAX_ID, PAGE_TTL, Served, Severity};
 use crate::{Bytes, Env, Error, ErrorKind, Result, Stopwatch, Timestamp};
 
 /// The common log's name.
@@ -53,6 +57,8 @@ pub struct Options {
     pub item_from: ItemFrom,
     /// Whether the shop's daemons run, at their schedule in the trace's time.
     pub maintenance: bool,
+    /// Which features are fed.
+    pub features: FeatureSet,
 }
 
 impl Default for Options {
@@ -62,6 +68,7 @@ impl Default for Options {
             namespace: None,
             item_from: ItemFrom::default(),
             maintenance: true,
+            features: FeatureSet::default(),
         }
     }
 }
@@ -106,7 +113,7 @@ pub async fn replay<B: Backend>(
 ) -> std::result::Result<Report, ReplayError> {
     let watch = Stopwatch::start();
     let before = backend.stats();
-    let mut driver = Driver::new(backend, options);
+    let mut driver = Driver::new(backend, env, options);
     let mut pauses: Option<Schedule> = None;
     while let Some(event) = trace.next().transpose().map_err(ReplayError::Trace)? {
         let now = event.time();
@@ -122,10 +129,10 @@ pub async fn replay<B: Backend>(
     let after = backend.stats();
     let mut report = driver.tally.report();
     driver.shop.ask(&mut report).await?;
-    report.maintenance = driver.daemons.as_ref().map(Daemons::done);
-    if options.maintenance {
-        report.maintenance.get_or_insert_default();
+    if let Some(extras) = &driver.extras {
+        extras.ask(&mut report).await?;
     }
+    report.maintenance = driver.maintained();
     report.trace = trace.tally().clone();
     report.commands = after.commands - before.commands;
     report.round_trips = after.round_trips - before.round_trips;
@@ -136,6 +143,7 @@ pub async fn replay<B: Backend>(
 struct Driver<'o, B> {
     options: &'o Options,
     shop: Features<B>,
+    extras: Option<Extras<B>>,
     daemons: Option<Daemons<B>>,
     order: Option<PendingOrder>,
     tally: Tally,
@@ -169,14 +177,34 @@ impl PendingOrder {
 }
 
 impl<'o, B: Backend> Driver<'o, B> {
-    fn new(backend: &B, options: &'o Options) -> Self {
-        let shop = Features::new(backend, options);
-        Self { options, shop, daemons: None, order: None, tally: Tally::new() }
+    fn new(backend: &B, env: &Env, options: &'o Options) -> Self {
+        let keys = options.namespace.as_ref().map_or_else(Keys::new, Keys::in_namespace);
+        let shop = Features::new(backend, &keys, options);
+        let extras = match options.features {
+            FeatureSet::All => Some(Extras::new(backend, &keys, env)),
+            FeatureSet::Core => None,
+        };
+        Self { options, shop, extras, daemons: None, order: None, tally: Tally::new() }
+    }
+
+    /// What maintenance did; `None` when it was left out.
+    fn maintained(&self) -> Option<Upkeep> {
+        let mut done = self.options.maintenance.then(Upkeep::default)?;
+        if let Some(daemons) = &self.daemons {
+            done = daemons.done();
+        }
+        if let Some(extras) = &self.extras {
+            extras.maintained(&mut done);
+        }
+        Some(done)
     }
 
     /// Brings the clock to the time of the next event, and the daemons with it.
     async fn move_to(&mut self, now: Timestamp, env: &Env) -> Result<()> {
         if self.options.maintenance {
+            if let Some(extras) = &mut self.extras {
+                extras.refresh_until(now, env).await?;
+            }
             let limit = self.options.sessions_limit;
             let daemons = self.daemons.get_or_insert_with(|| Daemons::new(&self.shop, limit, now));
             daemons.until(now, env).await?;
@@ -200,6 +228,9 @@ impl<'o, B: Backend> Driver<'o, B> {
         if !self.order.as_ref().is_some_and(belongs) {
             self.complete_order().await?;
         }
+        if let Some(extras) = &mut self.extras {
+            extras.note(&event, &self.options.item_from).await?;
+        }
         match event {
             Event::Shop(event) => self.shop_event(event).await,
             Event::Hit(hit) => self.hit(&hit).await,
@@ -207,12 +238,13 @@ impl<'o, B: Backend> Driver<'o, B> {
     }
 
     async fn shop_event(&mut self, event: ShopEvent) -> Result<()> {
-        let ShopEvent { visitor, item, action, .. } = event;
+        let ShopEvent { time, visitor, item, action } = event;
         let shop = &self.shop;
         let counter: &[u8] = match action {
             Action::View => {
                 shop.sessions.touch(&visitor, &visitor, Some(&item)).await?;
                 shop.purchases.look(&visitor, &item).await?;
+                self.read_row(&item, time).await?;
                 let served = self.fetch(&page_of(&item), 200).await?;
                 self.tally.pages.note(served);
                 b"views"
@@ -248,6 +280,9 @@ impl<'o, B: Backend> Driver<'o, B> {
         let item = self.options.item_from.item(&hit.url);
         self.shop.sessions.touch(&hit.session, &hit.session, item.as_deref()).await?;
         if matches!(&*hit.method, b"GET" | b"HEAD") {
+            if let Some(item) = item.as_deref().filter(|_| hit.status < 400) {
+                self.read_row(item, hit.time).await?;
+            }
             let served = self.fetch(&hit.url, hit.status).await?;
             self.tally.pages.note(served);
         }
@@ -273,6 +308,13 @@ impl<'o, B: Backend> Driver<'o, B> {
             Ok(page) => Ok(Some(page.served)),
             Err(error) if error.kind() == ErrorKind::Callback => Ok(None),
             Err(error) => Err(error),
+        }
+    }
+
+    async fn read_row(&mut self, item: &[u8], now: Timestamp) -> Result<()> {
+        match &mut self.extras {
+            Some(extras) => extras.read_row(item, now).await,
+            None => Ok(()),
         }
     }
 }

@@ -23,8 +23,7 @@ pub(super) struct Features<B> {
 }
 
 impl<B: Backend> Features<B> {
-    pub(super) fn new(backend: &B, options: &Options) -> Self {
-        let keys = options.namespace.as_ref().map_or_else(Keys::new, Keys::in_namespace);
+    pub(super) fn new(backend: &B, keys: &Keys, options: &Options) -> Self {
         let (on, under) = (|| backend.clone(), || keys.clone());
         Self {
             sessions: Sessions::new(on(), under()).with_limit(options.sessions_limit),

@@ -9,9 +9,12 @@
 
 pub mod compare;
 mod driver;
+mod extras;
 mod features;
 pub mod generate;
+mod inventory;
 mod item;
+mod pauses;
 pub mod report;
 mod schedule;
 mod tally;
@@ -19,4 +22,5 @@ pub mod trace;
 mod upkeep;
 
 pub use driver::{Options, ReplayError, replay};
+pub use extras::FeatureSet;
 pub use item::ItemFrom;

@@ -16,23 +16,24 @@ impl Distinct {
 
 /// A set of 64-bit fingerprints of ids, in bounded memory. Two of 16 million ids share one with a
 /// probability of 8 in a million, which would make the count one too small.
-struct Seen {
+pub(super) struct Seen {
     fingerprints: HashSet<u64, fast::FixedState>,
     overflow: bool,
 }
 
+/// A fingerprint of an id, the same in every process.
+pub(super) fn fingerprint(id: &[u8]) -> u64 {
+    quality::FixedState::with_seed(0x5eed).hash_one(id)
+}
+
 impl Seen {
-    fn new() -> Self {
+    pub(super) fn new() -> Self {
         Self { fingerprints: HashSet::with_hasher(fast::FixedState::default()), overflow: false }
     }
 
-    fn fingerprint(id: &[u8]) -> u64 {
-        quality::FixedState::with_seed(0x5eed).hash_one(id)
-    }
-
     /// Notes an id; whether it is the first time.
-    fn note(&mut self, id: &[u8]) -> bool {
-        let fingerprint = Self::fingerprint(id);
+    pub(super) fn note(&mut self, id: &[u8]) -> bool {
+        let fingerprint = fingerprint(id);
         if self.fingerprints.len() as u64 >= Distinct::MOST {
             self.overflow |= !self.fingerprints.contains(&fingerprint);
             return false;
@@ -41,10 +42,10 @@ impl Seen {
     }
 
     fn holds(&self, id: &[u8]) -> bool {
-        self.fingerprints.contains(&Self::fingerprint(id))
+        self.fingerprints.contains(&fingerprint(id))
     }
 
-    fn count(&self) -> Distinct {
+    pub(super) fn count(&self) -> Distinct {
         Distinct { count: self.fingerprints.len() as u64, or_more: self.overflow }
     }
 }

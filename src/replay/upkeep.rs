@@ -1,5 +1,5 @@
 //! The shop's daemons in the trace's time: the session cleaner each second, popularity's rescale
-//! every five minutes, the counter cleaner each minute.
+//! every five minutes, the counter cleaner each minute. The row daemon is among the `extras`.
 //!
 //! All begin with the trace. Before each event those of their runs that have come due are made,
 //! with the result that they would have had at their own times. After a long gap that does not

@@ -200,6 +200,20 @@ impl<B: Backend> Statistics<B> {
         self.backend.atomic(add(&key, value, self.kept)).await.map(recorded)
     }
 
+    /// Counts several values, each with its context and kind, all in one transaction and one round
+    /// trip; see [`record`](Self::record). Nothing to count sends nothing.
+    pub async fn record_all(&self, values: &[(&[u8], &[u8], f64)]) -> Result<()> {
+        values.iter().try_for_each(|(context, kind, value)| checked(context, kind, *value))?;
+        if values.is_empty() {
+            return Ok(());
+        }
+        let hour = self.hour();
+        let key = |(context, kind, _): &(&[u8], &[u8], f64)| self.keys.stats(context, kind, hour);
+        let keys: Vec<Key> = values.iter().map(key).collect();
+        let each = keys.iter().zip(values).map(|(key, (.., value))| add(key, *value, self.kept));
+        self.backend.atomic(each.collect::<Vec<_>>()).await.map(drop)
+    }
+
     /// Counts a value unless one with this id has been counted for this context and kind, in
     /// whatever hour; says whether it was counted now.
     ///

@@ -53,6 +53,24 @@ each_backend! {
 }
 
 each_backend! {
+    fn several_values_are_counted_in_one_round_trip_or_none_of_them(backend, _clock) {
+        let statistics = statistics(backend);
+        statistics.record_all(&[]).wait().unwrap();
+        let bad = statistics.record_all(&[(b"c", b"k", 1.0), (b"c", b"k", f64::NAN)]).wait();
+        assert_invalid(bad, "value");
+        assert_invalid(statistics.record_all(&[(b"c", b"", 1.0)]).wait(), "kind");
+        assert_eq!(backend.stats().commands, 0);
+        let values: [(&[u8], &[u8], f64); 3] =
+            [(b"c", b"k", 1.0), (b"c", b"other", 5.0), (b"c", b"k", 3.0)];
+        statistics.record_all(&values).wait().unwrap();
+        assert_eq!(backend.stats().round_trips, 1);
+        let hour = statistics.summary(b"c", b"k").wait().unwrap().unwrap();
+        assert_eq!((hour.count, hour.sum, hour.min, hour.max), (2, 4.0, 1.0, 3.0));
+        assert_eq!(count(&statistics, b"other", START), 1);
+    }
+}
+
+each_backend! {
     fn values_below_zero_and_zeros_and_extremes_are_values(backend, _clock) {
         let statistics = statistics(backend);
         for value in [-0.0, 0.0, -1e100, 1e100, f64::MIN_POSITIVE, -0.1] {

@@ -4,7 +4,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Conversion, Logged, Report, Slice, Viewed, printable};
+use super::{Conversion, Logged, Measured, Report, Slice, Viewed, printable};
 use crate::replay::trace::{Malformed, Tally};
 use crate::{Bytes, Timestamp};
 
@@ -38,11 +38,25 @@ impl Report {
             "conversion": conversion(self.conversion),
             "busiest": self.busiest.iter().map(slice).collect::<Vec<_>>(),
             "common_log": self.common_log.iter().map(logged).collect::<Vec<_>>(),
+            "row_cache": self.rows.map(|r| json!({
+                "hits": r.hits,
+                "loads": r.loads,
+                "hit_rate": r.hit_rate(),
+                "rows": r.held,
+            })),
+            "statistics": self.statistics.iter().map(measured).collect::<Vec<_>>(),
+            "recent_carts": self.carts.as_ref().map(|c| json!({
+                "visitors": c.visitors,
+                "last_visitor": text(&c.last_visitor),
+                "last_items": c.last_items.iter().map(text).collect::<Vec<_>>(),
+            })),
             "maintenance": self.maintenance.map(|m| json!({
                 "sessions_dropped": m.sessions_dropped,
                 "rescales": m.rescales,
                 "counter_passes": m.counter_passes,
                 "samples_dropped": m.samples_dropped,
+                "rows_refreshed": m.rows_refreshed,
+                "rows_dropped": m.rows_dropped,
             })),
             "commands": self.commands,
             "round_trips": self.round_trips,
@@ -91,6 +105,20 @@ fn slice(s: &Slice) -> Value {
         "precision_s": s.precision_s,
         "start_ms": s.start.as_millis(),
         "count": s.count,
+    })
+}
+
+fn measured(m: &Measured) -> Value {
+    let s = &m.summary;
+    json!({
+        "context": m.context,
+        "kind": m.kind,
+        "hour_ms": s.hour.as_millis(),
+        "count": s.count,
+        "mean": s.mean(),
+        "standard_deviation": s.standard_deviation(),
+        "min": s.min,
+        "max": s.max,
     })
 }
 

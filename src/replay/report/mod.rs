@@ -11,6 +11,7 @@ mod text;
 use std::time::Duration;
 
 use super::trace::Tally;
+use crate::shop::Summary;
 use crate::{Bytes, Timestamp};
 
 pub(crate) use number::{count, date_time, decimal, duration, grouped, percent, printable};
@@ -45,6 +46,12 @@ pub struct Report {
     pub busiest: Vec<Slice>,
     /// The most frequent messages of the common log, of its last hour.
     pub common_log: Vec<Logged>,
+    /// What became of the rows that pages asked for; `None` when the row cache was left out.
+    pub rows: Option<Rows>,
+    /// What was measured, in the last hour in which there was anything to measure.
+    pub statistics: Vec<Measured>,
+    /// What visitors put into their carts last; `None` when nobody did.
+    pub carts: Option<Carts>,
     /// What maintenance did; `None` when it was left out.
     pub maintenance: Option<Upkeep>,
     /// Commands sent to the backend.
@@ -151,6 +158,47 @@ pub struct Logged {
     pub count: u64,
 }
 
+/// What became of the rows of items.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Rows {
+    /// Read from the cache.
+    pub hits: u64,
+    /// Loaded, because they were not cached.
+    pub loads: u64,
+    /// Rows that the cache holds at the end.
+    pub held: u64,
+}
+
+impl Rows {
+    /// Hits among the reads, from 0 to 1; `None` when there were none.
+    pub fn hit_rate(&self) -> Option<f64> {
+        let reads = self.hits + self.loads;
+        (reads > 0).then(|| self.hits as f64 / reads as f64)
+    }
+}
+
+/// Values that were measured in an hour.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Measured {
+    /// What was measured: a `visitor`, or an `answer`.
+    pub context: &'static str,
+    /// What of it, with the unit last: `pause_s`, or `bytes`.
+    pub kind: &'static str,
+    /// The hour's values.
+    pub summary: Summary,
+}
+
+/// What visitors put into their carts last.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Carts {
+    /// Visitors who put something into a cart.
+    pub visitors: u64,
+    /// The last of them.
+    pub last_visitor: Bytes,
+    /// That visitor's items, the newest first; at most [`LISTED`].
+    pub last_items: Vec<Bytes>,
+}
+
 /// What maintenance did.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Upkeep {
@@ -162,6 +210,10 @@ pub struct Upkeep {
     pub counter_passes: u64,
     /// Counter samples that it removed.
     pub samples_dropped: u64,
+    /// Rows that the row daemon loaded again.
+    pub rows_refreshed: u64,
+    /// Rows that it dropped, as nobody viewed their items any more.
+    pub rows_dropped: u64,
 }
 
 impl Report {

@@ -34,7 +34,25 @@ fn report() -> Report {
             message: "500 /".into(),
             count: 3,
         }],
-        maintenance: Some(Upkeep { rescales: 288, ..Upkeep::default() }),
+        rows: Some(Rows { hits: 1_500, loads: 500, held: 7 }),
+        statistics: vec![Measured {
+            context: "answer",
+            kind: "bytes",
+            summary: Summary {
+                hour: Timestamp::EPOCH,
+                count: 2,
+                sum: 12.0,
+                sum_of_squares: 80.0,
+                min: 4.0,
+                max: 8.0,
+            },
+        }],
+        carts: Some(Carts {
+            visitors: 3,
+            last_visitor: "ada".into(),
+            last_items: vec!["cup".into(), Bytes::from(&b"\xfe"[..])],
+        }),
+        maintenance: Some(Upkeep { rescales: 288, rows_refreshed: 9, ..Upkeep::default() }),
         commands: 20,
         round_trips: 6,
         elapsed: Duration::from_millis(4),
@@ -54,7 +72,14 @@ fn json_has_its_documented_fields() {
     assert_eq!(json["most_viewed"][0]["conversion"]["rate"], 0.125);
     assert_eq!(json["busiest"][0]["precision_s"], 3600);
     assert_eq!(json["common_log"][0]["message"], "500 /");
+    assert_eq!((&json["row_cache"]["loads"], &json["row_cache"]["rows"]), (&500.into(), &7.into()));
+    assert_eq!(json["row_cache"]["hit_rate"], 0.75);
+    let measured = &json["statistics"][0];
+    assert_eq!((&measured["kind"], &measured["mean"]), (&"bytes".into(), &6.0.into()));
+    assert_eq!(measured["standard_deviation"], 8.0_f64.sqrt());
+    assert_eq!(json["recent_carts"]["last_items"][1], "\\xfe");
     assert_eq!(json["maintenance"]["rescales"], 288);
+    assert_eq!(json["maintenance"]["rows_refreshed"], 9);
     assert_eq!(json["events_per_second"], 500.0);
     assert_eq!(Report::default().to_json()["page_cache"]["hit_rate"], serde_json::Value::Null);
 }
@@ -72,6 +97,11 @@ fn text_names_every_number() {
         "failed       3 answered with an error in the log\n",
         "25.0 %: 1 of 4 who looked bought",
         "popularity halved 288 times",
+        "1,500 from the cache, 500 loaded, 7 held; hit rate 75.0 %",
+        "of 3 visitors; the last, ada: cup, \\xfe",
+        "9 item rows loaded again, 0 dropped",
+        "answer bytes",
+        "2.828",
         "20 in 6 round trips",
         "4.00 ms, 500 events a second",
         "1 event, by up to 4.00 s",
@@ -95,8 +125,13 @@ fn an_empty_report_prints_without_tables() {
 #[test]
 fn one_of_a_kind_is_named_in_the_singular() {
     let kinds = Kinds { views: 1, hits: 1, ..Kinds::default() };
-    let maintenance =
-        Some(Upkeep { sessions_dropped: 1, rescales: 1, samples_dropped: 1, counter_passes: 1 });
+    let maintenance = Some(Upkeep {
+        sessions_dropped: 1,
+        rescales: 1,
+        samples_dropped: 1,
+        counter_passes: 1,
+        ..Upkeep::default()
+    });
     let report = Report { kinds, maintenance, commands: 1, round_trips: 1, ..Report::default() };
     let text = report.to_string();
     for part in [

@@ -25,10 +25,23 @@ impl fmt::Display for Report {
             let failed = grouped(self.pages.failed);
             facts.add("failed", format!("{failed} answered with an error in the log"));
         }
+        if let Some(rows) = self.rows {
+            let (hits, loads) = (grouped(rows.hits), grouped(rows.loads));
+            let (held, rate) = (grouped(rows.held), percent(rows.hit_rate()));
+            let read = format!("{hits} from the cache, {loads} loaded, {held} held");
+            facts.add("item rows", format!("{read}; hit rate {rate}"));
+        }
         if self.kinds.transactions > 0 {
             let (c, rate) = (self.conversion, percent(self.conversion.rate()));
             let (looked, bought) = (grouped(c.looked), grouped(c.bought));
             facts.add("conversion", format!("{rate}: {bought} of {looked} who looked bought"));
+        }
+        if let Some(carts) = &self.carts {
+            let items: Vec<String> =
+                carts.last_items.iter().take(5).map(|item| printable(item, 12)).collect();
+            let (visitors, last) = (grouped(carts.visitors), printable(&carts.last_visitor, 20));
+            let items = items.join(", ");
+            facts.add("carts", format!("of {visitors} visitors; the last, {last}: {items}"));
         }
         if let Some(m) = self.maintenance {
             let (sessions, times) =
@@ -36,12 +49,18 @@ impl fmt::Display for Report {
             let samples = count(m.samples_dropped, "counter sample");
             let done = format!("{sessions} and {samples} dropped, popularity halved {times}");
             facts.add("maintenance", done);
+            if self.rows.is_some() {
+                let refreshed = count(m.rows_refreshed, "item row");
+                let dropped = grouped(m.rows_dropped);
+                facts.add("", format!("{refreshed} loaded again, {dropped} dropped"));
+            }
         }
         facts.add("commands", self.calls());
         facts.add("elapsed", self.speed());
         facts.add_trouble(&self.trace);
         write!(f, "{}\n{facts}", self.backend)?;
-        for table in [self.viewed(), self.slices(), self.messages()].into_iter().flatten() {
+        let tables = [self.viewed(), self.slices(), self.measured(), self.messages()];
+        for table in tables.into_iter().flatten() {
             write!(f, "\n{table}\n")?;
         }
         self.malformed(f)
@@ -111,6 +130,20 @@ impl Report {
             table.add_row([name, s.counter.to_owned(), date_time(s.start), count]);
         }
         (!self.busiest.is_empty()).then_some(table)
+    }
+
+    fn measured(&self) -> Option<Table> {
+        let header = ["measured", "hour (UTC)", "values", "mean", "deviation", "least", "most"];
+        let mut table = table(&header, &[2, 3, 4, 5, 6]);
+        for m in &self.statistics {
+            let s = &m.summary;
+            let deviation = s.standard_deviation().map_or_else(|| "-".to_owned(), decimal);
+            let name = format!("{} {}", m.context, m.kind);
+            let numbers = [decimal(s.mean()), deviation, decimal(s.min), decimal(s.max)];
+            let row = [name, date_time(s.hour), grouped(s.count)];
+            table.add_row(row.into_iter().chain(numbers));
+        }
+        (!self.statistics.is_empty()).then_some(table)
     }
 
     fn messages(&self) -> Option<Table> {
