@@ -21,7 +21,7 @@
 //! - A member of `known:` without a hash, which nothing here leaves behind, is gone after the
 //!   cleaner's next visit.
 //!
-//! In a Redis Cluster all keys must be in one slot: see [`Keys::tagged`].
+//! In a Redis Cluster all keys must be in one slot: see [`Keys::clustered`].
 //!
 //! Source: the counters of the published articles. Their cleaner walks `known:` by position, and so
 //! skips a counter whenever one before it vanishes; and it never again looks at a counter that a

@@ -6,7 +6,8 @@
 //! dies loses nothing, and one that is late deletes nothing. A key that is added again is deleted
 //! at the later time only.
 //!
-//! On a Redis Cluster the keys must be in the queue's slot.
+//! On a Redis Cluster the keys must be in the queue's slot: with [`Keys::clustered`] those with the
+//! hash tag `{expire_queue}` are.
 //!
 //! Source: the published expiry queue takes a range by time and removes it by rank, so that two
 //! workers at once delete what both have seen and remove what neither has.

@@ -139,7 +139,8 @@ impl<B: Backend> Held<B> {
     /// between the look and the command can let a stale holder write. `None`: it is lost, and
     /// nothing was done.
     ///
-    /// On a Redis Cluster the command's keys must be in its slot.
+    /// On a Redis Cluster the command's keys must be in its slot: with
+    /// [`Keys::clustered`](super::Keys::clustered) those with its name as hash tag are.
     pub async fn guarded<T: FromValue>(&self, cmd: &Cmd<'_, T>) -> Result<Option<T>> {
         let spec = cmd.spec();
         let mut argv: Vec<&[u8]> = spec.words().collect();

@@ -7,28 +7,35 @@
 //!
 //! Invariant: two names are equal only if namespace, feature and ids are.
 //!
-//! | feature | names |
-//! |---|---|
-//! | sessions | `login:` `recent:` `viewed:` `viewed:TOKEN` |
-//! | cart | `cart:TOKEN` |
-//! | page cache | `cache:HASH` |
-//! | purchases | `order:ID` `orders:` `bought:` `lookers:ITEM` `buyers:ITEM` `also:ITEM` |
-//! | recent log | `log:NAME:SEVERITY` (published as `recent:NAME:SEVERITY`) |
-//! | common log | `common:NAME:SEVERITY`, and that with `:start` `:last` `:pstart` |
-//! | | `logged:NAME:SEVERITY:ID` |
-//! | counters | `known:` `count:PRECISION:NAME` `added:NAME:ID` |
-//! | locks | `lock:NAME` `lock:NAME:fence` |
-//! | fair locks | `fairlock:NAME` with `:holders` `:queue` `:waits` `:grants` `:meta` |
-//! | semaphores | `semaphore:NAME` with the same |
-//! | flash sales | `stock:ITEM`, and that with `:orders` `:reserved` `:buyers` `:sold` |
-//! | | under a lock `:lock` `:lock:fence`, by ticket `:holders:line` and so on |
-//! | delayed queues | `delayed:NAME` with `:due` `:queued` `:flight` `:claims` `:tries` |
-//! | | `:payloads` `:again` `:dead` `:meta` `:claim:TOKEN` |
-//! | published semaphores | `sem:NAME` `sem:NAME:owner` `sem:NAME:counter` |
-//! | row cache | `delay:` `schedule:` `inv:ROW` `loading:ROW` `failing:` |
-//! | statistics | `stats:CONTEXT:KIND:HOUR` `slowest:AccessTime:HOUR` `counted:CONTEXT:KIND:ID` |
-//! | contacts | `contacts:USER` (published as `recent:USER`) |
-//! | address book | `members:GROUP` |
+//! | feature | names | slot |
+//! |---|---|---|
+//! | sessions | `login:` `recent:` `viewed:` `viewed:TOKEN` | `{NS/sessions}` |
+//! | cart | `cart:TOKEN` | the same |
+//! | purchases | `order:ID` `orders:` `bought:` | the same |
+//! | | `lookers:ITEM` `buyers:ITEM` `also:ITEM` | the same |
+//! | page cache | `cache:HASH` | `{HASH}` |
+//! | recent log | `log:NAME:SEVERITY` (published as `recent:NAME:SEVERITY`) | `{NAME:SEVERITY}` |
+//! | common log | `common:NAME:SEVERITY`, and that with `:start` `:last` `:pstart` | the same |
+//! | | `logged:NAME:SEVERITY:ID` | the same |
+//! | counters | `known:` `count:PRECISION:NAME` `added:NAME:ID` | `{NS/counters}` |
+//! | locks | `lock:NAME` `lock:NAME:fence` | `{NAME}` |
+//! | fair locks | `fairlock:NAME` with `:holders` `:queue` `:waits` `:grants` `:meta` | `{NAME}` |
+//! | semaphores | `semaphore:NAME` with the same | `{NAME}` |
+//! | flash sales | `stock:ITEM`, also with `:orders` `:reserved` `:buyers` `:sold` | `{ITEM}` |
+//! | | under a lock `:lock` `:lock:fence`, by ticket `:holders:line` etc. | `{ITEM}` |
+//! | delayed queues | `delayed:NAME` with `:due` `:queued` `:flight` `:claims` | `{NAME}` |
+//! | | `:tries` `:payloads` `:again` `:dead` `:meta` `:claim:TOKEN` | `{NAME}` |
+//! | published semaphores | `sem:NAME` `sem:NAME:owner` `sem:NAME:counter` | `{NAME}` |
+//! | row cache | `delay:` `schedule:` `inv:ROW` `loading:ROW` `failing:` | `{NS/rows}` |
+//! | statistics | `stats:CONTEXT:KIND:HOUR` `counted:CONTEXT:KIND:ID` | `{CONTEXT:KIND}` |
+//! | | `slowest:AccessTime:HOUR` | `{HOUR}` |
+//! | contacts | `contacts:USER` (published as `recent:USER`) | `{USER}` |
+//! | address book | `members:GROUP` | `{GROUP}` |
+//!
+//! The last column says which hash tag decides the slot under [`Keys::clustered`]: there the ids
+//! stand in braces, as in `shop/lock:{NAME}:fence`; or, where an index ties all of a feature
+//! together, namespace and feature do, in front of the published name:
+//! `{shop/counters}count:60:hits`. Ids cannot break a tag, since their braces are escaped.
 
 use std::fmt;
 use std::ops::Deref;
@@ -40,17 +47,44 @@ use crate::bytes::Bytes;
 
 /// Makes the names of all keys, in a namespace or in none. Cheap to clone.
 ///
+/// # Redis Cluster
+///
+/// A cluster keeps a key in the slot of its hash tag, the text between its first `{` and the `}`
+/// after it, and takes only scripts, transactions and commands whose keys are in one slot. So what
+/// is changed together needs the same tag. Names have one when it is asked for: all the same with
+/// [`tagged`](Self::tagged), and as many as possible with [`clustered`](Self::clustered):
+///
+/// | what | under `clustered("shop")` in the slot of |
+/// |---|---|
+/// | each lock, fair lock, semaphore, flash sale, delayed queue | `{NAME}` |
+/// | the recent and the common log of a name and severity | `{NAME:SEVERITY}` |
+/// | statistics of a context and kind; the slowest contexts | `{CONTEXT:KIND}`; `{HOUR}` |
+/// | each user's contacts, each group of the address book, each page | `{USER}` and so on |
+/// | all sessions with carts, views, popularity and purchases | `{shop/sessions}` |
+/// | all counters | `{shop/counters}` |
+/// | all rows of the row cache | `{shop/rows}` |
+///
+/// Ids may hold braces: they do not break a tag.
+///
 /// ```
 /// use stockroom::shop::Keys;
 ///
 /// assert_eq!(&*Keys::new().cart(b"t1"), b"cart:t1");
 /// assert_eq!(&*Keys::in_namespace("shop").cart(b"a:b"), b"shop/cart:a%3Ab");
-/// assert_eq!(&*Keys::tagged("shop").cart(b"t1"), b"{shop}/cart:t1");
+/// assert_eq!(&*Keys::tagged("shop").lock(b"door"), b"{shop}/lock:door");
+/// assert_eq!(&*Keys::clustered("shop").lock(b"door"), b"shop/lock:{door}");
 /// ```
 #[derive(Clone, Debug, Default)]
 pub struct Keys {
     prefix: Bytes,
+    /// Whether each thing has a hash tag of its own.
+    clustered: bool,
 }
+
+/// What shares a slot as it is changed together.
+const SESSIONS: &[u8] = b"sessions";
+const COUNTERS: &[u8] = b"counters";
+const ROWS: &[u8] = b"rows";
 
 /// The name of a key.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -67,106 +101,133 @@ impl Keys {
         let mut key = Key(SmallVec::new());
         key.namespace(name.as_ref());
         key.raw(b"/");
-        Self { prefix: Bytes::copy_from(&key) }
+        Self { prefix: Bytes::copy_from(&key), clustered: false }
     }
 
-    /// Names in a namespace that is a hash tag too: all keys are in one slot of a Redis Cluster,
-    /// which a transaction over several keys needs.
+    /// Names in a namespace that is a hash tag too: all keys are in one slot of a Redis Cluster.
+    /// For a shop that one node can hold.
     pub fn tagged(name: impl AsRef<[u8]>) -> Self {
         let mut key = Key(SmallVec::new());
         key.raw(b"{");
         key.namespace(name.as_ref());
         key.raw(b"}/");
-        Self { prefix: Bytes::copy_from(&key) }
+        Self { prefix: Bytes::copy_from(&key), clustered: false }
     }
 
-    fn name(&self, feature: &[u8]) -> Key {
+    /// Names in a namespace with hash tags: the keys of each lock, semaphore, sale, queue, log and
+    /// so on are in one slot of a Redis Cluster, and those of different ones in different slots
+    /// wherever that is possible; see [above](Self#redis-cluster).
+    ///
+    /// What is written under [`Held::guarded`](super::Held::guarded) must be in the slot of its
+    /// lock, and what an [`ExpiryQueue`](super::ExpiryQueue) deletes in that of the queue: name it
+    /// with the same tag, `{NAME}` or `{expire_queue}`.
+    pub fn clustered(name: impl AsRef<[u8]>) -> Self {
+        Self { clustered: true, ..Self::in_namespace(name) }
+    }
+
+    /// How a name begins whose slot is that of the whole group.
+    fn shared(&self, group: &[u8], feature: &[u8]) -> Key {
         let mut key = Key(SmallVec::new());
-        key.raw(&self.prefix);
+        if self.clustered {
+            key.raw(b"{");
+            key.raw(&self.prefix);
+            key.raw(group);
+            key.raw(b"}");
+        } else {
+            key.raw(&self.prefix);
+        }
         key.raw(feature);
         key
     }
 
-    fn with(&self, feature: &[u8], id: &[u8]) -> Key {
-        let mut key = self.name(feature);
-        key.id(id);
+    /// How a name begins whose slot is that of these ids.
+    fn own<const N: usize>(&self, feature: &[u8], ids: [&[u8]; N]) -> Key {
+        let mut key = Key(SmallVec::new());
+        key.raw(&self.prefix);
+        key.raw(feature);
+        if self.clustered {
+            key.raw(b"{");
+        }
+        for (n, id) in ids.into_iter().enumerate() {
+            if n > 0 {
+                key.raw(b":");
+            }
+            key.id(id);
+        }
+        if self.clustered {
+            key.raw(b"}");
+        }
         key
     }
 
     /// Hash token → user.
     pub fn login(&self) -> Key {
-        self.name(b"login:")
+        self.shared(SESSIONS, b"login:")
     }
 
     /// Sorted set token → last seen.
     pub fn recent(&self) -> Key {
-        self.name(b"recent:")
+        self.shared(SESSIONS, b"recent:")
     }
 
     /// Sorted set item → number of views, negative.
     pub fn viewed(&self) -> Key {
-        self.name(b"viewed:")
+        self.shared(SESSIONS, b"viewed:")
     }
 
     /// Sorted set item → time of a session's view.
     pub fn viewed_by(&self, token: &[u8]) -> Key {
-        self.with(b"viewed:", token)
+        self.shared(SESSIONS, b"viewed:").of(token)
     }
 
     /// Hash item → count.
     pub fn cart(&self, token: &[u8]) -> Key {
-        self.with(b"cart:", token)
+        self.shared(SESSIONS, b"cart:").of(token)
     }
 
     /// A cached page.
     pub fn page(&self, hash: &[u8]) -> Key {
-        self.with(b"cache:", hash)
+        self.own(b"cache:", [hash])
     }
 
     /// Hash item → count of an order.
     pub fn order(&self, id: &[u8]) -> Key {
-        self.with(b"order:", id)
+        self.shared(SESSIONS, b"order:").of(id)
     }
 
     /// Number of orders.
     pub fn orders(&self) -> Key {
-        self.name(b"orders:")
+        self.shared(SESSIONS, b"orders:")
     }
 
     /// Sorted set item → units bought.
     pub fn bought(&self) -> Key {
-        self.name(b"bought:")
+        self.shared(SESSIONS, b"bought:")
     }
 
     /// Set of the tokens that looked at an item.
     pub fn lookers(&self, item: &[u8]) -> Key {
-        self.with(b"lookers:", item)
+        self.shared(SESSIONS, b"lookers:").of(item)
     }
 
     /// Set of the tokens that bought an item.
     pub fn buyers(&self, item: &[u8]) -> Key {
-        self.with(b"buyers:", item)
+        self.shared(SESSIONS, b"buyers:").of(item)
     }
 
     /// Sorted set other item → orders that hold both.
     pub fn also(&self, item: &[u8]) -> Key {
-        self.with(b"also:", item)
+        self.shared(SESSIONS, b"also:").of(item)
     }
 
     /// List of the last messages.
     pub fn log(&self, name: &[u8], severity: &str) -> Key {
-        let mut key = self.with(b"log:", name);
-        key.raw(b":");
-        key.id(severity.as_bytes());
-        key
+        self.own(b"log:", [name, severity.as_bytes()])
     }
 
     /// Sorted set message → count in the current hour.
     pub fn common(&self, name: &[u8], severity: &str) -> Key {
-        let mut key = self.with(b"common:", name);
-        key.raw(b":");
-        key.id(severity.as_bytes());
-        key
+        self.own(b"common:", [name, severity.as_bytes()])
     }
 
     /// Start of the current hour.
@@ -186,22 +247,17 @@ impl Keys {
 
     /// That the message with this id has been counted in the common log.
     pub fn logged(&self, name: &[u8], severity: &str, message: &[u8]) -> Key {
-        let mut key = self.with(b"logged:", name);
-        key.raw(b":");
-        key.id(severity.as_bytes());
-        key.raw(b":");
-        key.id(message);
-        key
+        self.own(b"logged:", [name, severity.as_bytes()]).and(b":").of(message)
     }
 
     /// Sorted set of the counters that exist.
     pub fn known(&self) -> Key {
-        self.name(b"known:")
+        self.shared(COUNTERS, b"known:")
     }
 
     /// The id of who holds a lock.
     pub fn lock(&self, name: &[u8]) -> Key {
-        self.with(b"lock:", name)
+        self.own(b"lock:", [name])
     }
 
     /// The number of the last grant of a lock.
@@ -222,26 +278,26 @@ impl Keys {
 
     fn line(&self, feature: &[u8], name: &[u8]) -> [Key; 5] {
         let parts: [&[u8]; 5] = [b":holders", b":queue", b":waits", b":grants", b":meta"];
-        parts.map(|part| self.with(feature, name).and(part))
+        parts.map(|part| self.own(feature, [name]).and(part))
     }
 
     /// The keys of a semaphore as published: the times of holders, their tickets, the counter.
     pub fn published_semaphore(&self, name: &[u8]) -> [Key; 3] {
         let parts: [&[u8]; 3] = [b"", b":owner", b":counter"];
-        parts.map(|part| self.with(b"sem:", name).and(part))
+        parts.map(|part| self.own(b"sem:", [name]).and(part))
     }
 
     /// The keys of a flash sale: free units, orders, deadlines of reservations, units of each
     /// buyer, units sold; see [`FlashSale`](super::FlashSale).
     pub fn sale(&self, item: &[u8]) -> [Key; 5] {
         let parts: [&[u8]; 5] = [b"", b":orders", b":reserved", b":buyers", b":sold"];
-        parts.map(|part| self.with(b"stock:", item).and(part))
+        parts.map(|part| self.own(b"stock:", [item]).and(part))
     }
 
     /// The keys of the lock of a flash sale.
     pub fn sale_lock(&self, item: &[u8]) -> [Key; 2] {
         let parts: [&[u8]; 2] = [b":lock", b":lock:fence"];
-        parts.map(|part| self.with(b"stock:", item).and(part))
+        parts.map(|part| self.own(b"stock:", [item]).and(part))
     }
 
     /// The keys of the fair lock of a flash sale.
@@ -265,12 +321,12 @@ impl Keys {
             b":dead",
             b":meta",
         ];
-        parts.map(|part| self.with(b"delayed:", name).and(part))
+        parts.map(|part| self.own(b"delayed:", [name]).and(part))
     }
 
     /// What became of the tasks of one claim on a delayed queue.
     pub fn delayed_claim(&self, name: &[u8], token: &[u8]) -> Key {
-        self.with(b"delayed:", name).and(b":claim:").of(token)
+        self.own(b"delayed:", [name]).and(b":claim:").of(token)
     }
 
     /// Hash slice start → count.
@@ -280,74 +336,62 @@ impl Keys {
 
     /// That the event with this id has been added to a counter.
     pub fn added(&self, name: &[u8], event: &[u8]) -> Key {
-        self.with(b"added:", name).and(b":").of(event)
+        self.shared(COUNTERS, b"added:").of(name).and(b":").of(event)
     }
 
     /// Sorted set row → how often it is loaded, in seconds.
     pub fn delays(&self) -> Key {
-        self.name(b"delay:")
+        self.shared(ROWS, b"delay:")
     }
 
     /// Sorted set row → when it is loaded next.
     pub fn schedule(&self) -> Key {
-        self.name(b"schedule:")
+        self.shared(ROWS, b"schedule:")
     }
 
     /// A cached row.
     pub fn row(&self, row: &[u8]) -> Key {
-        self.with(b"inv:", row)
+        self.shared(ROWS, b"inv:").of(row)
     }
 
     /// Who loads a row at the moment.
     pub fn loading(&self, row: &[u8]) -> Key {
-        self.with(b"loading:", row)
+        self.shared(ROWS, b"loading:").of(row)
     }
 
     /// Sorted set row → how often in a row it could not be loaded.
     pub fn failing(&self) -> Key {
-        self.name(b"failing:")
+        self.shared(ROWS, b"failing:")
     }
 
     /// Sorted set of the sums of an hour, which is told by its start in seconds.
     pub fn stats(&self, context: &[u8], kind: &[u8], hour: i64) -> Key {
-        let mut key = self.with(b"stats:", context);
-        key.raw(b":");
-        key.id(kind);
-        key.raw(b":");
-        key.id(&Arg::from(hour));
-        key
+        self.own(b"stats:", [context, kind]).and(b":").of(&Arg::from(hour))
     }
 
     /// That a value has been counted.
     pub fn counted(&self, context: &[u8], kind: &[u8], id: &[u8]) -> Key {
-        let mut key = self.with(b"counted:", context);
-        key.raw(b":");
-        key.id(kind);
-        key.raw(b":");
-        key.id(id);
-        key
+        self.own(b"counted:", [context, kind]).and(b":").of(id)
     }
 
     /// Sorted set context → mean access time in an hour, which is told by its start in seconds.
     pub fn slowest(&self, hour: i64) -> Key {
-        self.with(b"slowest:AccessTime:", &Arg::from(hour))
+        self.own(b"slowest:AccessTime:", [&*Arg::from(hour)])
     }
 
     /// List of a user's recent contacts.
     pub fn contacts(&self, user: &[u8]) -> Key {
-        self.with(b"contacts:", user)
+        self.own(b"contacts:", [user])
     }
 
     /// Sorted set of the names in a group.
     pub fn members(&self, group: &[u8]) -> Key {
-        self.with(b"members:", group)
+        self.own(b"members:", [group])
     }
 
     /// How the names of all counters of a precision begin.
     pub(super) fn counts(&self, precision: u32) -> Key {
-        let mut key = self.with(b"count:", &Arg::from(u64::from(precision)));
-        key.raw(b":");
-        key
+        self.shared(COUNTERS, b"count:").of(&Arg::from(u64::from(precision))).and(b":")
     }
 }
 
@@ -545,15 +589,19 @@ mod tests {
         #[test]
         fn no_two_features_and_no_two_ids_share_a_key(
             spaces in vec(hostile(), 2),
-            names in vec((0..6_usize, 0..41_usize, hostile(), hostile()), 200),
+            names in vec((0..8_usize, 0..41_usize, hostile(), hostile()), 200),
         ) {
             let mut keys = vec![Keys::new(), Keys::in_namespace("a"), Keys::tagged("a")];
             keys.extend(spaces.iter().map(Keys::in_namespace));
             keys.push(Keys::tagged(&spaces[0]));
+            keys.extend([Keys::clustered("a"), Keys::clustered(&spaces[0])]);
             let mut seen: BTreeMap<Vec<u8>, What> = BTreeMap::new();
             for (space, feature, a, b) in &names {
                 // Equal namespaces are one.
-                let same = |other: &Keys| other.prefix == keys[*space].prefix;
+                let same = |other: &Keys| {
+                    let this = &keys[*space];
+                    (&other.prefix, other.clustered) == (&this.prefix, this.clustered)
+                };
                 let space = keys.iter().position(same).unwrap();
                 let (what, key) = name(&keys, space, *feature, a, b);
                 if let Some(earlier) = seen.insert(key.to_vec(), what.clone()) {

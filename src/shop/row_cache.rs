@@ -30,7 +30,7 @@
 //! those of the backend's clock where the command comes from; a daemon whose clock is slow loads
 //! late by as much.
 //!
-//! In a Redis Cluster all keys must be in one slot: see [`Keys::tagged`].
+//! In a Redis Cluster all keys must be in one slot: see [`Keys::clustered`].
 //!
 //! Source: the caching of database rows of the published articles. Theirs has one daemon: two of
 //! them load every row twice; a row that is unscheduled while it is loaded comes back for good, and

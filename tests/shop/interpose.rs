@@ -6,9 +6,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use stockroom::backend::{Backend, Batch, Cmd, FromValue, Session, Stats};
+use stockroom::commands::Spec;
 use stockroom::engine::{Calls, Replies};
 use stockroom::resp::Value;
-use stockroom::{Error, ErrorKind, Result, Timestamp, WireError};
+use stockroom::{Bytes, Error, ErrorKind, Result, Timestamp, WireError};
 
 /// What a client is about to do.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -42,6 +43,9 @@ pub(crate) enum Fate {
 
 type Hook = dyn Fn(&Step) -> Fate + Send + Sync;
 
+/// Told of the keys that a script, a transaction with what it watches, or a single command names.
+type Together = dyn Fn(&[Bytes]) + Send + Sync;
+
 /// A backend whose every step is told to a hook first.
 #[derive(Clone)]
 pub(crate) struct Interposed<B> {
@@ -50,11 +54,18 @@ pub(crate) struct Interposed<B> {
     /// By how many milliseconds this client's clock is fast.
     fast_ms: i64,
     scripts: bool,
+    together: Arc<Together>,
 }
 
 impl<B: Backend> Interposed<B> {
     pub(crate) fn new(inner: B, hook: impl Fn(&Step) -> Fate + Send + Sync + 'static) -> Self {
-        Self { inner, hook: Arc::new(hook), fast_ms: 0, scripts: true }
+        let together = Arc::new(|_: &[Bytes]| ());
+        Self { inner, hook: Arc::new(hook), fast_ms: 0, scripts: true, together }
+    }
+
+    /// Lets everything pass, and tells of the keys that must be in one slot of a cluster.
+    pub(crate) fn telling_keys(inner: B, to: impl Fn(&[Bytes]) + Send + Sync + 'static) -> Self {
+        Self { together: Arc::new(to), ..Self::new(inner, |_| Fate::Pass) }
     }
 
     /// The same without scripts.
@@ -65,7 +76,7 @@ impl<B: Backend> Interposed<B> {
 
     /// A client that only has another clock.
     pub(crate) fn with_clock(inner: B, fast_ms: i64) -> Self {
-        Self { inner, hook: Arc::new(|_| Fate::Pass), fast_ms, scripts: true }
+        Self { fast_ms, ..Self::new(inner, |_| Fate::Pass) }
     }
 }
 
@@ -79,6 +90,17 @@ fn names<B: Batch>(batch: &B) -> Vec<&'static str> {
     let mut calls = Calls::default();
     batch.calls(&mut calls);
     calls.iter().map(|(spec, _)| spec.name).collect()
+}
+
+/// The keys of each command of a batch.
+fn keys<B: Batch>(batch: &B) -> Vec<Vec<Bytes>> {
+    let mut calls = Calls::default();
+    batch.calls(&mut calls);
+    let of_line = |(spec, argv): (&'static Spec, &[&[u8]])| {
+        let positions = spec.key_positions(argv).expect("a line that says its keys");
+        positions.iter().map(|(at, _)| Bytes::from(argv[*at])).collect()
+    };
+    calls.iter().map(of_line).collect()
 }
 
 /// The output of a batch each of whose commands is answered with an error.
@@ -106,6 +128,7 @@ impl<B: Backend> Backend for Interposed<B> {
 
     async fn run<T: FromValue>(&self, cmd: Cmd<'_, T>) -> Result<T> {
         let fate = (self.hook)(&Step::Send(names(&cmd)));
+        keys(&cmd).iter().for_each(|keys| (self.together)(keys));
         meet(fate, self.inner.run(cmd)).await
     }
 
@@ -116,18 +139,21 @@ impl<B: Backend> Backend for Interposed<B> {
         if let Fate::Refuse(text) = fate {
             return refused(&batch, text);
         }
+        keys(&batch).iter().for_each(|keys| (self.together)(keys));
         meet(fate, self.inner.pipeline(batch)).await
     }
 
     async fn atomic<L: Batch>(&self, batch: L) -> Result<L::Output> {
         let fate = (self.hook)(&Step::Atomic(names(&batch)));
+        (self.together)(&keys(&batch).concat());
         meet(fate, self.inner.atomic(batch)).await
     }
 
     async fn session(&self) -> Result<Self::Session> {
         let fate = (self.hook)(&Step::Session);
         let inner = meet(fate, self.inner.session()).await?;
-        Ok(InterposedSession { inner, hook: Arc::clone(&self.hook) })
+        let (hook, together) = (Arc::clone(&self.hook), Arc::clone(&self.together));
+        Ok(InterposedSession { inner, hook, together, watched: Vec::new() })
     }
 
     fn now(&self) -> Timestamp {
@@ -165,21 +191,31 @@ impl<B: Backend> Backend for Interposed<B> {
 pub(crate) struct InterposedSession<S> {
     inner: S,
     hook: Arc<Hook>,
+    together: Arc<Together>,
+    /// What it watches, and has read since.
+    watched: Vec<Bytes>,
 }
 
 impl<S: Session> Session for InterposedSession<S> {
     async fn run<T: FromValue>(&mut self, cmd: Cmd<'_, T>) -> Result<T> {
         let fate = (self.hook)(&Step::Send(names(&cmd)));
+        keys(&cmd).iter().for_each(|keys| (self.together)(keys));
         meet(fate, self.inner.run(cmd)).await
     }
 
-    async fn watch_and<L: Batch>(&mut self, keys: &[&[u8]], reads: L) -> Result<L::Output> {
+    async fn watch_and<L: Batch>(&mut self, watched: &[&[u8]], reads: L) -> Result<L::Output> {
         let fate = (self.hook)(&Step::Watch(names(&reads)));
-        meet(fate, self.inner.watch_and(keys, reads)).await
+        self.watched.extend(watched.iter().map(|key| Bytes::from(*key)));
+        self.watched.extend(keys(&reads).concat());
+        (self.together)(&self.watched);
+        meet(fate, self.inner.watch_and(watched, reads)).await
     }
 
     async fn commit<L: Batch>(&mut self, batch: L) -> Result<Option<L::Output>> {
         let fate = (self.hook)(&Step::Commit(names(&batch)));
+        let mut together = std::mem::take(&mut self.watched);
+        together.extend(keys(&batch).concat());
+        (self.together)(&together);
         meet(fate, self.inner.commit(batch)).await
     }
 }

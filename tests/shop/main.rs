@@ -37,4 +37,6 @@ mod row_races;
 #[cfg(feature = "lua")]
 mod semaphores;
 mod sessions;
+#[cfg(feature = "lua")]
+mod slots;
 mod statistics;

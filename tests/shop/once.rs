@@ -173,10 +173,10 @@ each_backend! {
             for what in BOTH {
                 for fate in [Fate::NotSent, Fate::LoseReply] {
                     // In the middle of an hour, and at its turn, where there are more steps.
-                    for lost in 0..5_u32 {
-                        let name = format!("{scripts}{what:?}{fate:?}{lost}").into_bytes();
+                    for (lost, turn) in (0..10_u32).map(|n| (n / 2, n % 2 == 0)) {
+                        let name = format!("{scripts}{what:?}{fate:?}{lost}{turn}").into_bytes();
                         assert!(what.once(backend, &name, b"earlier").unwrap());
-                        if lost % 2 == 0 {
+                        if turn {
                             clock.advance(HOUR);
                         }
                         let steps = AtomicU32::new(0);
