@@ -10,6 +10,7 @@
 #![allow(clippy::disallowed_methods, reason = "the one file that may")]
 
 mod sleep;
+mod wait;
 
 use std::fmt;
 use std::ops::{Add, Sub};
@@ -21,6 +22,7 @@ use parking_lot::Mutex;
 
 pub use sleep::Sleep;
 use sleep::Sleepers;
+pub use wait::{Wait, wait};
 
 /// A point in time: microseconds since the Unix epoch.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
@@ -206,6 +208,14 @@ impl Env {
         match &self.clock {
             Clock::System => Sleep::monotonic(d),
             Clock::Manual(clock) => Sleep::manual(clock.now() + d, Arc::clone(clock)),
+        }
+    }
+
+    /// Waits until the clock shows `t`. A machine's clock that is set meanwhile is not noticed.
+    pub fn sleep_until(&self, t: Timestamp) -> Sleep {
+        match &self.clock {
+            Clock::System => Sleep::monotonic(t.since(self.now())),
+            Clock::Manual(clock) => Sleep::manual(t, Arc::clone(clock)),
         }
     }
 

@@ -259,10 +259,11 @@ fn clients_that_vanish_leave_nothing_behind() {
         let requests = b"WATCH k\r\nMULTI\r\nSET k v\r\n*2\r\n$3\r\nGET\r\n$100000\r\nxxxxx";
         wire.send(&requests[..requests.len() - i % requests.len()]);
     }
-    eventually("all are gone", || running.server().clients() == 0);
-    assert_eq!(running.server().buffered(), 0);
+    // Who comes after them is let in after them.
     let mut wire = running.connect();
     assert_eq!(wire.call(&["GET", "k"]).value, Value::Nil);
+    eventually("all are gone", || running.server().clients() == 1);
+    assert_eq!(running.server().buffered(), 0);
     let list = wire.call(&["CLIENT", "LIST"]).bytes;
     assert_eq!(String::from_utf8_lossy(&list).matches("laddr=").count(), 1);
 }
@@ -499,17 +500,126 @@ fn the_redis_crate_works() {
 #[test]
 fn a_script_that_does_not_end_is_killed_by_another_client() {
     let running = Running::new();
-    let (mut one, mut other) = (running.connect(), running.connect());
-    other.call(&["CONFIG", "SET", "busy-reply-threshold", "1"]);
-    let script = std::thread::spawn(move || one.call(&["EVAL", "while true do end", "0"]));
-    let waited = Stopwatch::start();
-    while !other.call(&["GET", "k"]).bytes.starts_with(b"-BUSY ") {
-        assert!(waited.elapsed() < Duration::from_secs(5), "the script does not begin");
+    running.connect().call(&["CONFIG", "SET", "busy-reply-threshold", "1"]);
+    // Idle again and again when it begins: the thread that runs it must not be the one that hears
+    // of new clients.
+    for n in 0..20 {
+        let mut one = running.connect();
+        let in_transaction = n % 2 == 1;
+        let script = std::thread::spawn(move || {
+            if in_transaction {
+                one.call(&["MULTI"]);
+                one.call(&["EVAL", "while true do end", "0"]);
+                return one.call(&["EXEC"]).bytes;
+            }
+            one.call(&["EVAL", "while true do end", "0"]).bytes
+        });
+        let mut other = running.connect();
+        let waited = Stopwatch::start();
+        while !other.call(&["GET", "k"]).bytes.starts_with(b"-BUSY ") {
+            if waited.elapsed() > Duration::from_secs(5) {
+                other.call(&["SCRIPT", "KILL"]);
+                panic!("the script does not begin");
+            }
+        }
+        // New clients are served, too.
+        let refused = running.connect().call(&["PING"]).bytes;
+        assert_eq!(other.call(&["SCRIPT", "KILL"]).value, Value::OK);
+        assert!(refused.starts_with(b"-BUSY "));
+        let killed = script.join().expect("a reply");
+        let text = b"-ERR Script killed by user with SCRIPT KILL";
+        assert!(killed.windows(text.len()).any(|part| part == text));
+        assert_eq!(other.call(&["PING"]).value, Value::simple("PONG"));
     }
-    // New clients are served, too.
-    assert!(running.connect().call(&["PING"]).bytes.starts_with(b"-BUSY "));
-    assert_eq!(other.call(&["SCRIPT", "KILL"]).value, Value::OK);
-    let killed = script.join().expect("a reply").bytes;
-    assert!(killed.starts_with(b"-ERR Script killed by user with SCRIPT KILL"));
-    assert_eq!(other.call(&["PING"]).value, Value::simple("PONG"));
+}
+
+/// How many clients are blocked.
+fn blocked_clients(wire: &mut Wire) -> usize {
+    let info = wire.call(&["INFO", "clients"]).value;
+    let Value::Bulk(text) = info else { panic!("{info:?} is no string") };
+    let text = text.to_text();
+    let number = text.lines().find_map(|line| line.strip_prefix("blocked_clients:"));
+    number.and_then(|n| n.parse().ok()).unwrap_or_else(|| panic!("not in {text}"))
+}
+
+fn until_blocked(wire: &mut Wire, clients: usize) {
+    let waited = Stopwatch::start();
+    while blocked_clients(wire) != clients {
+        assert!(waited.elapsed() < Duration::from_secs(5), "not {clients} blocked after 5 s");
+        std::thread::sleep(Duration::from_millis(1));
+    }
+}
+
+#[test]
+fn requests_behind_one_that_waits_wait_too() {
+    let running = Running::new();
+    let (mut one, mut other) = (running.connect(), running.connect());
+    one.send(b"PING\r\nBLPOP a b 0\r\nLLEN b\r\nBLPOP c 0.05\r\nBLPOP b 0\r\nPING last\r\n");
+    assert_eq!(one.read().value, Value::simple("PONG"));
+    until_blocked(&mut other, 1);
+    assert_eq!(one.poll(Duration::from_millis(20)), None);
+    one.send(b"PING more\r\n");
+    assert_eq!(other.call(&["RPUSH", "b", "x", "y", "z"]).value, Value::Int(3));
+    assert_eq!(one.read().value, Value::bulks(["b", "x"]));
+    assert_eq!(one.read().value, Value::Int(2));
+    assert_eq!(one.read().value, Value::NilArray);
+    assert_eq!(one.read().value, Value::bulks(["b", "y"]));
+    assert_eq!(one.read().value, Value::bulk("last"));
+    assert_eq!(one.read().value, Value::bulk("more"));
+}
+
+#[test]
+fn a_blocked_client_that_vanishes_takes_nothing_along() {
+    let running = Running::new();
+    let mut wire = running.connect();
+    let mut blocked: Vec<Wire> = (0..6).map(|_| running.connect()).collect();
+    for (n, client) in blocked.iter_mut().enumerate() {
+        let requests = b"BLPOP k 0\r\nPING\r\nSET k";
+        client.send(&requests[..if n % 2 == 0 { 11 } else { requests.len() }]);
+    }
+    until_blocked(&mut wire, 6);
+    blocked[5].finish(); // says that it sends no more, and may still read
+    let last = blocked.pop();
+    drop(blocked);
+    until_blocked(&mut wire, 0);
+    drop(last);
+    assert_eq!(wire.call(&["RPUSH", "k", "x"]).value, Value::Int(1));
+    assert_eq!(wire.call(&["LRANGE", "k", "0", "-1"]).value, Value::bulks(["x"]));
+    eventually("they are gone", || running.server().clients() == 1);
+}
+
+#[test]
+fn a_blocked_client_is_not_silent_and_can_be_unblocked_or_killed() {
+    let idle = Some(Duration::from_millis(300));
+    let running = Running::with(Limits { idle, ..Limits::default() });
+    let (mut wire, mut blocked) = (running.connect(), running.connect());
+    let Value::Int(id) = blocked.call(&["CLIENT", "ID"]).value else { panic!("no number") };
+    let id = id.to_string();
+    blocked.request(&["BLPOP", "k", "0"]);
+    let waited = Stopwatch::start();
+    while waited.elapsed() < Duration::from_millis(450) {
+        wire.call(&["PING"]);
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    assert_eq!(wire.call(&["CLIENT", "UNBLOCK", &id, "ERROR"]).value, Value::Int(1));
+    let error = b"-UNBLOCKED client unblocked via CLIENT UNBLOCK\r\n";
+    assert_eq!(blocked.read().bytes, error);
+    blocked.request(&["BZPOPMIN", "z", "0"]);
+    until_blocked(&mut wire, 1);
+    assert_eq!(wire.call(&["CLIENT", "KILL", "ID", &id]).value, Value::Int(1));
+    assert!(blocked.ends());
+    assert_eq!(wire.call(&["ZADD", "z", "1", "m"]).value, Value::Int(1));
+    assert_eq!(wire.call(&["ZCARD", "z"]).value, Value::Int(1));
+}
+
+#[test]
+fn a_server_stops_with_clients_blocked() {
+    let mut running = Running::new();
+    let (mut wire, mut blocked) = (running.connect(), running.connect());
+    blocked.request(&["BLMOVE", "a", "b", "LEFT", "LEFT", "0"]);
+    until_blocked(&mut wire, 1);
+    let waited = Stopwatch::start();
+    running.stop();
+    assert!(waited.elapsed() < Duration::from_secs(1), "{:?}", waited.elapsed());
+    assert!(blocked.ends());
 }

@@ -50,7 +50,6 @@ mod memory;
 mod redis;
 mod script;
 mod stats;
-mod wait;
 
 use std::future::Future;
 use std::time::Duration;
@@ -64,7 +63,8 @@ pub use memory::{Memory, MemorySession};
 pub use redis::{Redis, RedisConfig, RedisSession};
 pub use script::Script;
 pub use stats::Stats;
-pub use wait::{Wait, wait};
+
+pub use crate::env::{Wait, wait};
 
 use crate::commands::{Flags, Run, SessionOp, Spec};
 use crate::env::Timestamp;

@@ -119,6 +119,7 @@ fn describe(arg: &Arg, keys: &mut usize) -> Vec<Described> {
         Arg::Db => Described::new("db", "integer"),
         Arg::Secs => Described::new("seconds", "integer"),
         Arg::Millis => Described::new("milliseconds", "integer"),
+        Arg::Timeout => Described::new("timeout", "double"),
         Arg::AtSecs => Described::new("unix-time-seconds", "unix-time"),
         Arg::AtMillis => Described::new("unix-time-milliseconds", "unix-time"),
         Arg::Score => Described::new("score", "string"),

@@ -252,8 +252,11 @@ fn copy(cx: &mut Cx<'_>, argv: &[&[u8]]) -> Reply {
     let Some(object) = cx.db.get(from).cloned() else { return Ok(Value::Int(0)) };
     let expire = cx.db.deadline(from).flatten().map_or(Expire::Clear, Expire::At);
     cx.db.select(target);
-    if cx.db.exists(to) && !replace {
-        return Ok(Value::Int(0));
+    if cx.db.exists(to) {
+        if !replace {
+            return Ok(Value::Int(0));
+        }
+        cx.db.delete(to);
     }
     cx.db.set(to, object, expire);
     Ok(Value::Int(1))
@@ -393,6 +396,7 @@ fn type_of(cx: &mut Cx<'_>, argv: &[&[u8]]) -> Reply {
 /// Moves a value with its deadline to another key, whatever was there.
 fn move_value(cx: &mut Cx<'_>, from: &[u8], to: &[u8]) {
     if let Some((object, deadline)) = cx.db.take(from) {
+        cx.db.delete(to);
         cx.db.set(to, object, deadline.map_or(Expire::Clear, Expire::At));
     }
 }

@@ -129,21 +129,23 @@ impl KeySpec {
         }
     }
 
-    /// Adds the positions of the keys in `argv`. `None` when they cannot be told.
+    /// Adds the positions of the keys in `argv`, and says whether they are found as specified, and
+    /// so what is done with them. `None` when they cannot be told.
     pub(super) fn find(
         &self,
         argv: &[&[u8]],
         found: &mut SmallVec<[(usize, KeyFlags); 4]>,
-    ) -> Option<()> {
+    ) -> Option<bool> {
         let words = argv.len();
         let begin = match self.begin {
             Begin::Index(index) => index as usize,
             Begin::Keyword(word, from) => match keyword(argv, word, from) {
                 Some(at) => at + 1,
-                None => return Some(()),
+                None => return Some(true),
             },
             Begin::Unknown => return None,
         };
+        let mut exact = true;
         let (first, last, step) = match self.find {
             Find::Range { last, step, limit } => {
                 let last = if last >= 0 {
@@ -156,7 +158,11 @@ impl KeySpec {
                 (begin, last, step as usize)
             }
             Find::KeyNum { count, first, step } => {
-                let number = parse_i64(argv.get(begin + count as usize)?)?;
+                let number = argv.get(begin + count as usize)?;
+                let number = parse_i64(number).unwrap_or_else(|| {
+                    exact = false;
+                    leading_number(number)
+                });
                 let number = usize::try_from(number).ok().filter(|n| *n > 0 && *n < words)?;
                 let first = begin + first as usize;
                 (first, first + (number - 1) * step as usize, step as usize)
@@ -167,8 +173,22 @@ impl KeySpec {
             return None;
         }
         found.extend((first..=last).step_by(step).map(|at| (at, self.flags)));
-        Some(())
+        Some(exact)
     }
+}
+
+/// What C's `atoi` reads: Redis finds keys by it where the number is no proper one, though the
+/// command itself refuses it.
+fn leading_number(word: &[u8]) -> i64 {
+    let word = word.trim_ascii_start();
+    let (negative, digits) = match word {
+        [b'-', rest @ ..] => (true, rest),
+        [b'+', rest @ ..] => (false, rest),
+        _ => (false, word),
+    };
+    let digits = digits.iter().take_while(|b| b.is_ascii_digit());
+    let number = digits.fold(0_i64, |n, b| n.saturating_mul(10).saturating_add((b - b'0').into()));
+    if negative { -number } else { number }
 }
 
 fn keyword(argv: &[&[u8]], word: &str, from: i32) -> Option<usize> {
@@ -200,6 +220,7 @@ mod tests {
         assert_eq!(positions(KeySpec::counted(2, rw), "ZUNIONSTORE d 2 a b"), Some(vec![3, 4]));
         assert_eq!(positions(KeySpec::counted(1, rw), "SINTERCARD 3 a b"), None);
         assert_eq!(positions(KeySpec::counted(1, rw), "SINTERCARD x a b"), None);
+        assert_eq!(positions(KeySpec::counted(1, rw), "SINTERCARD 02x a b"), Some(vec![2, 3]));
         assert_eq!(positions(KeySpec::counted(1, rw), "SINTERCARD 0 a b"), None);
         let streams = KeySpec {
             begin: Begin::Keyword("STREAMS", 1),

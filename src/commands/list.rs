@@ -1,4 +1,4 @@
-//! Lists, without the commands that wait.
+//! Lists. The commands that wait for an element are in `blocking`.
 
 use std::ops::Range;
 
@@ -7,7 +7,7 @@ use super::{Acl, Arg, Cx, Flags, Handler, KeyFlags, KeySpec, Reply, Run, Spec};
 use crate::bytes::Bytes;
 use crate::error::WireError;
 use crate::resp::Value;
-use crate::types::List;
+use crate::types::{End, List};
 
 /// The rows of this family.
 pub const ROWS: &[&Spec] = &[
@@ -237,40 +237,22 @@ fn llen(cx: &mut Cx<'_>, argv: &[&[u8]]) -> Reply {
 }
 
 fn lmove(cx: &mut Cx<'_>, argv: &[&[u8]]) -> Reply {
-    let (from, to) = (End::read(argv[3])?, End::read(argv[4])?);
+    let (from, to) = (end(argv[3])?, end(argv[4])?);
     transfer(cx, argv[1], argv[2], from, to)
 }
 
 fn lmpop(cx: &mut Cx<'_>, argv: &[&[u8]]) -> Reply {
-    let positive = |word: &[u8], error: &'static str| {
-        let n = int(word).ok().and_then(|n| usize::try_from(n).ok());
-        n.filter(|n| *n > 0).ok_or(WireError::fixed(error))
-    };
-    let number = positive(argv[1], "ERR numkeys should be greater than 0")?;
-    let (keys, options) = argv[2..].split_at_checked(number).ok_or(WireError::SYNTAX)?;
-    let [end, options @ ..] = options else { return Err(WireError::SYNTAX) };
-    let end = End::read(end)?;
-    let count = match options {
-        [] => 1,
-        [word, count, rest @ ..] if is(word, "COUNT") => {
-            let count = positive(count, "ERR count should be greater than 0")?;
-            if !rest.is_empty() {
-                return Err(WireError::SYNTAX);
-            }
-            count
-        }
-        _ => return Err(WireError::SYNTAX),
-    };
-    for key in keys {
-        if let Some(popped) = pop_many(cx, key, end, count)? {
-            return Ok(Value::Array(vec![Value::bulk(key), popped]));
+    let request = Multi::parse(&argv[1..])?;
+    for key in request.keys {
+        if let Some(popped) = pop_with_key(cx, key, request.end, request.count)? {
+            return Ok(popped);
         }
     }
     Ok(Value::NilArray)
 }
 
 fn lpop(cx: &mut Cx<'_>, argv: &[&[u8]]) -> Reply {
-    pop(cx, argv, End::Left, &LPOP)
+    pop(cx, argv, End::First, &LPOP)
 }
 
 fn lpos(cx: &mut Cx<'_>, argv: &[&[u8]]) -> Reply {
@@ -285,11 +267,11 @@ fn lpos(cx: &mut Cx<'_>, argv: &[&[u8]]) -> Reply {
 }
 
 fn lpush(cx: &mut Cx<'_>, argv: &[&[u8]]) -> Reply {
-    push(cx, argv, End::Left)
+    push(cx, argv, End::First)
 }
 
 fn lpushx(cx: &mut Cx<'_>, argv: &[&[u8]]) -> Reply {
-    push_existing(cx, argv, End::Left)
+    push_existing(cx, argv, End::First)
 }
 
 fn lrange(cx: &mut Cx<'_>, argv: &[&[u8]]) -> Reply {
@@ -332,57 +314,51 @@ fn ltrim(cx: &mut Cx<'_>, argv: &[&[u8]]) -> Reply {
 }
 
 fn rpop(cx: &mut Cx<'_>, argv: &[&[u8]]) -> Reply {
-    pop(cx, argv, End::Right, &RPOP)
+    pop(cx, argv, End::Last, &RPOP)
 }
 
 fn rpoplpush(cx: &mut Cx<'_>, argv: &[&[u8]]) -> Reply {
-    transfer(cx, argv[1], argv[2], End::Right, End::Left)
+    transfer(cx, argv[1], argv[2], End::Last, End::First)
 }
 
 fn rpush(cx: &mut Cx<'_>, argv: &[&[u8]]) -> Reply {
-    push(cx, argv, End::Right)
+    push(cx, argv, End::Last)
 }
 
 fn rpushx(cx: &mut Cx<'_>, argv: &[&[u8]]) -> Reply {
-    push_existing(cx, argv, End::Right)
+    push_existing(cx, argv, End::Last)
 }
 
-/// An end of a list.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum End {
-    Left,
-    Right,
+/// LEFT or RIGHT.
+pub(super) fn end(word: &[u8]) -> Result<End, WireError> {
+    match word {
+        _ if is(word, "LEFT") => Ok(End::First),
+        _ if is(word, "RIGHT") => Ok(End::Last),
+        _ => Err(WireError::SYNTAX),
+    }
 }
 
-impl End {
-    fn read(word: &[u8]) -> Result<Self, WireError> {
-        match word {
-            _ if is(word, "LEFT") => Ok(Self::Left),
-            _ if is(word, "RIGHT") => Ok(Self::Right),
-            _ => Err(WireError::SYNTAX),
-        }
+/// Adds an element at an end.
+#[inline]
+pub(super) fn put(list: &mut List, end: End, element: &[u8]) {
+    match end {
+        End::First => list.push_front(element),
+        End::Last => list.push_back(element),
     }
+}
 
-    #[inline]
-    fn push(self, list: &mut List, element: &[u8]) {
-        match self {
-            Self::Left => list.push_front(element),
-            Self::Right => list.push_back(element),
-        }
-    }
-
-    #[inline]
-    fn pop(self, list: &mut List) -> Option<Bytes> {
-        match self {
-            Self::Left => list.pop_front(),
-            Self::Right => list.pop_back(),
-        }
+/// Removes the element at an end.
+#[inline]
+pub(super) fn take(list: &mut List, end: End) -> Option<Bytes> {
+    match end {
+        End::First => list.pop_front(),
+        End::Last => list.pop_back(),
     }
 }
 
 fn push(cx: &mut Cx<'_>, argv: &[&[u8]], end: End) -> Reply {
     let len = cx.db.upsert::<List, _>(argv[1], |list, _| {
-        argv[2..].iter().for_each(|element| end.push(list, element));
+        argv[2..].iter().for_each(|element| put(list, end, element));
         (list.len(), true)
     })?;
     Ok(len.into())
@@ -390,7 +366,7 @@ fn push(cx: &mut Cx<'_>, argv: &[&[u8]], end: End) -> Reply {
 
 fn push_existing(cx: &mut Cx<'_>, argv: &[&[u8]], end: End) -> Reply {
     let len = cx.db.update::<List, _>(argv[1], |list, _| {
-        argv[2..].iter().for_each(|element| end.push(list, element));
+        argv[2..].iter().for_each(|element| put(list, end, element));
         (list.len(), true)
     })?;
     Ok(len.unwrap_or(0).into())
@@ -400,8 +376,7 @@ fn push_existing(cx: &mut Cx<'_>, argv: &[&[u8]], end: End) -> Reply {
 fn pop(cx: &mut Cx<'_>, argv: &[&[u8]], end: End, spec: &Spec) -> Reply {
     let key = argv[1];
     let Some(count) = argv.get(2) else {
-        let popped = cx.db.update::<List, _>(key, |list, _| (end.pop(list), true))?;
-        return Ok(popped.flatten().map_or(Value::Nil, Value::Bulk));
+        return Ok(pop_one(cx, key, end)?.map_or(Value::Nil, Value::Bulk));
     };
     if argv.len() > 3 {
         return Err(spec.arity_error());
@@ -409,6 +384,58 @@ fn pop(cx: &mut Cx<'_>, argv: &[&[u8]], end: End, spec: &Spec) -> Reply {
     let count = int(count).ok().and_then(|n| usize::try_from(n).ok());
     let count = count.ok_or(WireError::fixed("ERR value is out of range, must be positive"))?;
     Ok(pop_many(cx, key, end, count)?.unwrap_or(Value::NilArray))
+}
+
+/// What LMPOP asks for.
+pub(super) struct Multi<'a> {
+    pub(super) keys: &'a [&'a [u8]],
+    pub(super) end: End,
+    pub(super) count: usize,
+}
+
+impl<'a> Multi<'a> {
+    /// Reads all from the number of keys on.
+    pub(super) fn parse(args: &'a [&'a [u8]]) -> Result<Self, WireError> {
+        let positive = |word: Option<&&[u8]>, error: &'static str| {
+            let n = word.and_then(|word| int(word).ok()).and_then(|n| usize::try_from(n).ok());
+            n.filter(|n| *n > 0).ok_or(WireError::fixed(error))
+        };
+        let number = positive(args.first(), "ERR numkeys should be greater than 0")?;
+        let (keys, options) = args
+            .get(1..)
+            .and_then(|args| args.split_at_checked(number))
+            .ok_or(WireError::SYNTAX)?;
+        let [side, options @ ..] = options else { return Err(WireError::SYNTAX) };
+        let end = end(side)?;
+        let count = match options {
+            [] => 1,
+            [word, _, rest @ ..] if is(word, "COUNT") => {
+                let count = positive(options.get(1), "ERR count should be greater than 0")?;
+                if !rest.is_empty() {
+                    return Err(WireError::SYNTAX);
+                }
+                count
+            }
+            _ => return Err(WireError::SYNTAX),
+        };
+        Ok(Self { keys, end, count })
+    }
+}
+
+/// Pops up to `count` elements and answers them with their key; `None` when there is none.
+pub(super) fn pop_with_key(
+    cx: &mut Cx<'_>,
+    key: &[u8],
+    end: End,
+    count: usize,
+) -> Result<Option<Value>, WireError> {
+    let popped = pop_many(cx, key, end, count)?;
+    Ok(popped.map(|popped| Value::Array(vec![Value::bulk(key), popped])))
+}
+
+/// Pops an element; `None` when there is no such key.
+pub(super) fn pop_one(cx: &mut Cx<'_>, key: &[u8], end: End) -> Result<Option<Bytes>, WireError> {
+    Ok(cx.db.update::<List, _>(key, |list, _| (take(list, end), true))?.flatten())
 }
 
 /// Pops up to `count` elements; `None` when there is no such key.
@@ -420,31 +447,30 @@ fn pop_many(
 ) -> Result<Option<Value>, WireError> {
     cx.db.update::<List, _>(key, |list, _| {
         let count = count.min(list.len());
-        let popped = (0..count).map_while(|_| end.pop(list)).map(Value::Bulk).collect();
+        let popped = (0..count).map_while(|_| take(list, end)).map(Value::Bulk).collect();
         (Value::Array(popped), count > 0)
     })
 }
 
 /// Moves an element from an end of one list to an end of another, or of the same.
-fn transfer(cx: &mut Cx<'_>, source: &[u8], target: &[u8], from: End, to: End) -> Reply {
+pub(super) fn transfer(cx: &mut Cx<'_>, source: &[u8], target: &[u8], from: End, to: End) -> Reply {
     if cx.db.read::<List>(source)?.is_none() {
         return Ok(Value::Nil);
     }
     if source == target {
         let moved = cx.db.update::<List, _>(source, |list, _| {
-            let element = from.pop(list);
+            let element = take(list, from);
             if let Some(element) = &element {
-                to.push(list, element);
+                put(list, to, element);
             }
             (element, true)
         })?;
         return Ok(moved.flatten().map_or(Value::Nil, Value::Bulk));
     }
     cx.db.read::<List>(target)?; // the type is checked before anything moves
-    let element = cx.db.update::<List, _>(source, |list, _| (from.pop(list), true))?.flatten();
-    let Some(element) = element else { return Ok(Value::Nil) };
+    let Some(element) = pop_one(cx, source, from)? else { return Ok(Value::Nil) };
     cx.db.upsert::<List, _>(target, |list, _| {
-        to.push(list, &element);
+        put(list, to, &element);
         ((), true)
     })?;
     Ok(Value::Bulk(element))

@@ -6,6 +6,7 @@
 //! could not.
 
 pub(crate) mod args;
+pub mod blocking;
 pub mod connection;
 mod cx;
 mod docs;
@@ -32,6 +33,7 @@ use foldhash::fast::FixedState;
 use hashbrown::HashMap;
 
 pub use cx::Cx;
+pub(crate) use cx::Waits;
 pub use flags::{Acl, Flags, KeyFlags};
 pub use keys::{Begin, Find, KeySpec};
 pub use spec::{Arg, Handler, Reply, Run, ScriptOp, SessionOp, Spec};
@@ -40,6 +42,7 @@ use crate::error::WireError;
 
 /// The rows of every family.
 const FAMILIES: &[&[&Spec]] = &[
+    blocking::ROWS,
     connection::ROWS,
     expiry::ROWS,
     generic::ROWS,

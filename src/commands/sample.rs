@@ -69,6 +69,7 @@ const LEXES: &[&str] = &["-", "+", "[a", "(a", "[c", "(d", "[", "(", "[1", "a", 
 const PATTERNS: &[&str] = &["*", "?1", "[a-c]*", "s*", "[^z]?", "\\a", "a", "[", ""];
 const SECS: &[&str] = &["100", "1", "2", "0", "-1", "9223372036854775807", "9223372036854775", "x"];
 const MILLIS: &[&str] = &["1500", "1", "1000", "0", "-1", "100000", "9223372036854775807", "x"];
+const TIMEOUTS: &[&str] = &["0.5", "1", "0.001", "3", "0.1", "2.5", "0", "-1", "x", "1e300"];
 
 /// The moment around which sampled absolute times lie, in seconds since the epoch. A clock that
 /// starts here meets them.
@@ -148,6 +149,7 @@ fn one(spec: &Spec, arg: &Arg, choose: &mut Choose<'_>, line: &mut Vec<Vec<u8>>)
         Arg::Float => FLOATS,
         Arg::Secs => SECS,
         Arg::Millis => MILLIS,
+        Arg::Timeout => TIMEOUTS,
         Arg::Score => SCORES,
         Arg::Lex => LEXES,
         Arg::Pattern => PATTERNS,

@@ -110,6 +110,8 @@ pub enum Arg {
     Secs,
     /// A time to live in milliseconds.
     Millis,
+    /// How long to wait, in seconds with a fraction; 0 for ever.
+    Timeout,
     /// A point in time in seconds since the epoch.
     AtSecs,
     /// A point in time in milliseconds since the epoch.
@@ -311,11 +313,25 @@ impl Spec {
     /// The positions of the keys in a command line, with what is done to each. `None` when the
     /// line does not say (a count of keys that is no number, say): the handler will refuse it.
     pub fn key_positions(&self, argv: &[&[u8]]) -> Option<SmallVec<[(usize, KeyFlags); 4]>> {
-        let mut found = SmallVec::new();
+        let mut found: SmallVec<[_; 4]> = SmallVec::new();
+        let mut exact = true;
         for spec in self.keys {
-            spec.find(argv, &mut found)?;
+            exact &= spec.find(argv, &mut found)?;
+        }
+        if !exact {
+            // Redis then says nothing of what is done with them.
+            found.iter_mut().for_each(|(_, flags)| *flags = KeyFlags::NONE);
         }
         Some(found)
+    }
+
+    /// The word that says how long a command that may wait does so.
+    pub fn timeout<'w>(&self, argv: &[&'w [u8]]) -> Option<&'w [u8]> {
+        match self.args {
+            [Arg::Timeout, ..] => argv.get(1).copied(),
+            [.., Arg::Timeout] => argv.last().copied(),
+            _ => None,
+        }
     }
 
     /// Whether the name has two words, as a subcommand's.

@@ -1,13 +1,14 @@
 //! The keyspace, and the only code that changes it.
 //!
 //! Keys are spread over shards by their hash; each shard is one struct (the tables of the 16
-//! databases, the watchers) behind one lock. Dispatch reads from a command's row which keys it
-//! touches and how, [`Keyspace::lock`] takes the locks of their shards in ascending order, and the
-//! handler works on the [`Db`] it gets until that is dropped. So every command and every
-//! transaction is atomic, commands on different shards run in parallel, and nothing deadlocks.
+//! databases, the watchers, who waits) behind one lock. Dispatch reads from a command's row which
+//! keys it touches and how, [`Keyspace::lock_unless`] takes the locks of their shards in ascending
+//! order, and the handler works on the [`Db`] it gets until that is dropped. So every command and
+//! every transaction is atomic, commands on different shards run in parallel, and nothing
+//! deadlocks.
 //!
 //! Here and nowhere else: lazy and active expiry, the type check, WATCH, removal of emptied
-//! collections.
+//! collections, the queues of blocked clients.
 //!
 //! Invariants: a key's shard depends on the key alone, never on the database; no key holds an
 //! empty collection; a key whose deadline has passed is never shown; whatever changes a key raises
@@ -17,6 +18,7 @@ mod object;
 mod scan;
 mod table;
 mod view;
+mod waiting;
 mod watch;
 
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -27,11 +29,13 @@ use smallvec::SmallVec;
 
 pub(crate) use object::{Kind, Object};
 pub(crate) use view::{Db, Expire};
+pub(crate) use waiting::{Awaited, Waiter, Wakers, Want};
 pub(crate) use watch::WatchFlag;
 
 use crate::types::Limits;
 use crate::types::dense::hash_key;
 use table::Table;
+use waiting::{Blocked, Waiting};
 use watch::Watchers;
 
 /// How many databases SELECT can choose from, as a Redis server by default.
@@ -45,6 +49,7 @@ const SHARDS: usize = 32;
 pub(crate) struct Keyspace {
     shards: Box<[RwLock<Shard>]>,
     limits: RwLock<Limits>,
+    blocked: Blocked,
     /// Keys that have been removed because their deadline had passed.
     expired: AtomicU64,
 }
@@ -54,6 +59,7 @@ struct Shard {
     /// As many as have been used so far.
     dbs: Vec<Table>,
     watchers: Watchers,
+    waiting: Waiting,
 }
 
 impl Shard {
@@ -104,6 +110,13 @@ enum Guard<'k> {
     Write(RwLockWriteGuard<'k, Shard>),
 }
 
+impl Guard<'_> {
+    #[inline]
+    fn has_movers(&self) -> bool {
+        matches!(self, Self::Write(shard) if shard.waiting.has_movers())
+    }
+}
+
 /// Locked shards, ascending.
 type Guards<'k> = SmallVec<[(u32, Guard<'k>); 4]>;
 
@@ -135,6 +148,7 @@ impl Keyspace {
         Self {
             shards: (0..SHARDS).map(|_| RwLock::default()).collect(),
             limits: RwLock::new(Limits::default()),
+            blocked: Blocked::default(),
             expired: AtomicU64::new(0),
         }
     }
@@ -151,6 +165,9 @@ impl Keyspace {
 
     /// Locks what `scope` names and gives a view of database `index` at time `now_ms`. `None` when
     /// it has to wait for a lock and `give_up` says to wait no longer; it is asked now and then.
+    ///
+    /// Locks all shards exclusively when one of those to be written holds a client that, once
+    /// served, would push to another.
     pub(crate) fn lock_unless(
         &self,
         scope: &Scope<'_>,
@@ -181,6 +198,10 @@ impl Keyspace {
                     guards.push((shard, self.guard(shard, *access, &give_up)?));
                 }
             }
+        }
+        if guards.len() < SHARDS && guards.iter().any(|(_, guard)| guard.has_movers()) {
+            drop(guards);
+            return self.lock_unless(&Scope::All(Access::Write), index, now_ms, give_up);
         }
         Some(Db::new(self, guards, index, now_ms))
     }
@@ -266,7 +287,7 @@ mod tests {
     use crate::types::Str;
 
     impl Keyspace {
-        fn lock(&self, scope: &Scope<'_>, index: usize, now_ms: i64) -> Db<'_> {
+        pub(in crate::db) fn lock(&self, scope: &Scope<'_>, index: usize, now_ms: i64) -> Db<'_> {
             self.lock_unless(scope, index, now_ms, || false).expect("nobody gives up")
         }
     }

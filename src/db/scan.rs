@@ -134,7 +134,7 @@ impl Db<'_> {
         self.select(selected);
     }
 
-    /// Exchanges the keys of two databases. Watches stay with the number.
+    /// Exchanges the keys of two databases. Watches stay with the number, and so does who waits.
     pub fn swap(&mut self, a: usize, b: usize) {
         if a == b {
             return;
@@ -151,5 +151,7 @@ impl Db<'_> {
             shard.watchers.touch_where(a, held);
             shard.watchers.touch_where(b, held);
         }
+        self.signal_all(a);
+        self.signal_all(b);
     }
 }

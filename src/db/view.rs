@@ -8,6 +8,7 @@ use std::sync::atomic::Ordering;
 
 use super::object::{Kind, Object};
 use super::table::{Entry, Table};
+use super::waiting::Serving;
 use super::watch::WatchFlag;
 use super::{Guard, Guards, Keyspace, SHARDS, Shard, locate};
 use crate::bytes::Bytes;
@@ -36,6 +37,8 @@ pub struct Db<'k> {
     pub(super) guards: Guards<'k>,
     index: usize,
     now_ms: i64,
+    /// Behind the locks, because who is woken when it is dropped may want them.
+    pub(super) serving: Option<Box<Serving>>,
 }
 
 impl<'k> Db<'k> {
@@ -45,7 +48,7 @@ impl<'k> Db<'k> {
         index: usize,
         now_ms: i64,
     ) -> Self {
-        Self { keyspace, guards, index, now_ms }
+        Self { keyspace, guards, index, now_ms, serving: None }
     }
 
     /// The number of the selected database.
@@ -236,6 +239,9 @@ impl<'k> Db<'k> {
             let shard = self.shard_mut(shard);
             shard.table_mut(index).insert(Bytes::copy_from(key), fresh.wrap(), now_ms);
             shard.watchers.touch(index, key);
+            if !shard.waiting.is_empty() {
+                self.signal(key);
+            }
         }
         Ok(result)
     }
@@ -262,12 +268,15 @@ impl<'k> Db<'k> {
         Ok(result)
     }
 
-    /// Puts a value under a key, whatever was there.
+    /// Puts a value under a key, whatever was there. Who waits for the key is served only if there
+    /// was nothing, as in Redis: a command that removes a key and adds it anew must say so by
+    /// [`delete`](Self::delete).
     pub fn set(&mut self, key: &[u8], object: Object, expire: Expire) {
         let (shard, at) = self.find_mut(key);
         let (index, now_ms) = (self.index, self.now_ms);
         let locked = self.shard_mut(shard);
         let table = locked.table_mut(index);
+        let is_new = at.is_none();
         let at = if let Some(at) = at {
             *table.object_mut(at) = object;
             at
@@ -280,6 +289,9 @@ impl<'k> Db<'k> {
             Expire::At(ms) => table.set_deadline(at, Some(ms)),
         }
         locked.watchers.touch(index, key);
+        if is_new && !locked.waiting.is_empty() {
+            self.signal(key);
+        }
     }
 
     /// Sets or clears the deadline of an existing key; says whether the key exists. Watchers are

@@ -4,15 +4,18 @@
 //! written with relaxed stores on every command, so it may lag behind by a moment, as any such list
 //! does.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU32, AtomicU64, Ordering};
 use std::task::{Context, Poll, Waker};
 
 use parking_lot::Mutex;
 
+use super::session::CLOSED;
 use crate::bytes::Bytes;
 use crate::commands::{Spec, all};
+use crate::db::{Db, Waiter};
 use crate::env::Timestamp;
-use crate::resp::Protocol;
+use crate::resp::{Protocol, Value};
 
 const RELAXED: Ordering = Ordering::Relaxed;
 
@@ -30,6 +33,8 @@ pub(crate) struct Client {
     killed: AtomicBool,
     /// Who waits for that.
     waker: Mutex<Option<Waker>>,
+    /// What it is blocked by, if it is.
+    waiter: Mutex<Option<Arc<Waiter>>>,
     /// Commands queued in a transaction; below zero outside of one.
     queued: AtomicI64,
     /// The last command, as [`Spec::id`] tells it.
@@ -52,6 +57,7 @@ impl Client {
             no_evict: AtomicBool::new(false),
             killed: AtomicBool::new(false),
             waker: Mutex::default(),
+            waiter: Mutex::default(),
             queued: AtomicI64::new(-1),
             last: AtomicU32::new(0),
             active_us: AtomicI64::new(now.as_micros()),
@@ -95,9 +101,32 @@ impl Client {
         self.queued.store(queued.map_or(-1, |n| n as i64), RELAXED);
     }
 
-    /// Ends the session before its next command.
-    pub(super) fn kill(&self) {
+    /// Notes what the session waits for.
+    pub(super) fn waits(&self, waiter: &Arc<Waiter>, db: &mut Db<'_>) {
+        *self.waiter.lock() = Some(Arc::clone(waiter));
+        if self.is_killed() {
+            db.end_wait(waiter, Value::Error(CLOSED));
+        }
+    }
+
+    pub(super) fn waits_no_longer(&self) {
+        *self.waiter.lock() = None;
+    }
+
+    /// Ends the session's wait with a reply; says whether it was waiting.
+    pub(super) fn unblock(&self, db: &mut Db<'_>, reply: Value) -> bool {
+        let waiter = self.waiter.lock().clone();
+        waiter.is_some_and(|waiter| db.end_wait(&waiter, reply))
+    }
+
+    fn is_blocked(&self) -> bool {
+        self.waiter.lock().as_ref().is_some_and(|waiter| waiter.is_waiting())
+    }
+
+    /// Ends the session before its next command, and its wait if it waits.
+    pub(super) fn kill(&self, db: &mut Db<'_>) {
         self.killed.store(true, Ordering::Release);
+        self.unblock(db, Value::Error(CLOSED));
         let waker = self.waker.lock().take();
         if let Some(waker) = waker {
             waker.wake();
@@ -162,7 +191,13 @@ impl Client {
     }
 
     fn flags(&self, in_multi: bool) -> String {
-        let flags = [('x', in_multi), ('A', self.is_killed()), ('e', self.no_evict.load(RELAXED))];
+        let blocked = self.is_blocked();
+        let flags = [
+            ('x', in_multi),
+            ('b', blocked),
+            ('A', self.is_killed()),
+            ('e', self.no_evict.load(RELAXED)),
+        ];
         let set: String = flags.into_iter().filter(|(_, set)| *set).map(|(f, _)| f).collect();
         if set.is_empty() { "N".to_string() } else { set }
     }

@@ -79,7 +79,7 @@ pub(super) fn context<'k>(
     let mut db = locked.ok_or(BUSY)?;
     let now = shared.env.now();
     db.set_now(now.as_millis());
-    Ok(Cx { db, env: &shared.env, now, protocol })
+    Ok(Cx::new(db, &shared.env, now, protocol))
 }
 
 /// What is answered while a script has been running too long.

@@ -6,6 +6,7 @@
 //!
 //! Not here: bytes on a wire (see the server), typed calls (see the backend).
 
+mod blocked;
 mod calls;
 mod client;
 mod config;
@@ -26,15 +27,18 @@ use dashmap::DashMap;
 use foldhash::fast::FixedState;
 use parking_lot::Mutex;
 
+pub use blocked::{Blocked, Started};
 pub use calls::{Calls, Replies};
 pub use session::Session;
 
+#[cfg(feature = "server")]
+pub(crate) use blocked::{Begun, Wait};
 use client::Client;
 use config::Config;
 use transaction::Watches;
 
 use crate::commands::Spec;
-use crate::db::Keyspace;
+use crate::db::{Keyspace, Waiter};
 use crate::env::{Env, Timestamp};
 use crate::resp::{Protocol, Value};
 
@@ -53,6 +57,13 @@ pub struct Engine {
     shared: Arc<Shared>,
 }
 
+/// What belongs to nobody any more and is still to be given up.
+#[derive(Debug, Default)]
+struct Orphans {
+    watches: Vec<Watches>,
+    waiters: Vec<Arc<Waiter>>,
+}
+
 /// What all sessions of an engine share.
 #[derive(Debug)]
 pub(crate) struct Shared {
@@ -69,8 +80,7 @@ pub(crate) struct Shared {
     stats: Stats,
     #[cfg(feature = "lua")]
     scripts: script::Scripts,
-    /// Watches of nobody, still to be given up.
-    orphans: Mutex<Vec<Watches>>,
+    orphans: Mutex<Orphans>,
     /// Itself, for the sessions that scripts need.
     #[cfg_attr(not(feature = "lua"), expect(dead_code, reason = "only scripts need it"))]
     me: Weak<Shared>,
@@ -216,6 +226,12 @@ impl Engine {
     pub fn next_expiry(&self) -> Option<Timestamp> {
         // A key lives through the millisecond of its deadline.
         self.shared.keyspace.next_deadline().map(|ms| Timestamp::from_millis(ms.saturating_add(1)))
+    }
+
+    /// Entries of waiting clients in the queues of their keys, also of those that wait no longer.
+    #[doc(hidden)]
+    pub fn waiting_entries(&self) -> usize {
+        self.shared.keyspace.waiting_entries()
     }
 
     #[doc(hidden)]

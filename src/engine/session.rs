@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
+use super::blocked::Begun;
 use super::client::Client;
 use super::transaction::{self, Queue, Watches};
 use super::{Engine, Shared, dispatch, ops, script};
@@ -108,19 +109,52 @@ impl Session {
     }
 
     /// Runs a command line: its name, in any case, and its arguments.
+    ///
+    /// A command that waits for a key (`BLPOP` and its kin) holds up the calling thread meanwhile;
+    /// [`start`](Self::start) and [`call_async`](Self::call_async) do not.
     pub fn call(&mut self, argv: &[&[u8]]) -> Value {
-        match commands::resolve(argv) {
-            Ok(spec) => self.run_resolved(spec, argv),
-            Err(error) => self.reject(error, commands::lookup(argv.first().unwrap_or(&&b""[..]))),
+        self.begin(argv).finish()
+    }
+
+    /// Runs a command whose row is known; `argv` starts with its name. Waits as
+    /// [`call`](Self::call) does.
+    pub fn run(&mut self, spec: &'static Spec, argv: &[&[u8]]) -> Value {
+        self.begin_spec(spec, argv).finish()
+    }
+
+    /// Whether a command line runs a script, alone or in the transaction that it ends.
+    #[cfg(feature = "server")]
+    pub(crate) fn runs_script(&self, argv: &[&[u8]]) -> bool {
+        let Some(name) = argv.first().filter(|name| matches!(name.first(), Some(b'e' | b'E')))
+        else {
+            return false;
+        };
+        match commands::lookup(name).map(|spec| spec.run) {
+            Some(Run::Script(_)) => true,
+            Some(Run::Session(SessionOp::Exec)) => {
+                self.queue.as_ref().is_some_and(transaction::Queue::has_script)
+            }
+            _ => false,
         }
     }
 
-    /// Runs a command whose row is known; `argv` starts with its name.
-    pub fn run(&mut self, spec: &'static Spec, argv: &[&[u8]]) -> Value {
+    /// Runs a command line as far as it goes without waiting.
+    pub(crate) fn begin(&mut self, argv: &[&[u8]]) -> Begun {
+        match commands::resolve(argv) {
+            Ok(spec) => self.run_resolved(spec, argv),
+            Err(error) => {
+                let spec = commands::lookup(argv.first().unwrap_or(&&b""[..]));
+                Begun::Ready(self.reject(error, spec))
+            }
+        }
+    }
+
+    /// As [`begin`](Self::begin) for a command whose row is known.
+    pub(super) fn begin_spec(&mut self, spec: &'static Spec, argv: &[&[u8]]) -> Begun {
         if spec.accepts(argv.len()) {
             self.run_resolved(spec, argv)
         } else {
-            self.reject(spec.arity_error(), Some(spec))
+            Begun::Ready(self.reject(spec.arity_error(), Some(spec)))
         }
     }
 
@@ -138,26 +172,29 @@ impl Session {
         Value::Error(error)
     }
 
-    fn run_resolved(&mut self, spec: &'static Spec, argv: &[&[u8]]) -> Value {
+    fn run_resolved(&mut self, spec: &'static Spec, argv: &[&[u8]]) -> Begun {
         if self.is_closing() {
-            return Value::Error(CLOSED);
+            return Begun::Ready(Value::Error(CLOSED));
         }
         self.client.runs(spec);
         if !spec.is(Flags::ALLOW_BUSY) && script::is_overdue(&self.shared) {
-            return self.reject(dispatch::BUSY, Some(spec));
+            return Begun::Ready(self.reject(dispatch::BUSY, Some(spec)));
         }
         if let Some(queue) = &mut self.queue {
             if spec.is(Flags::NO_MULTI) {
-                return self.reject(NOT_IN_MULTI, Some(spec));
+                return Begun::Ready(self.reject(NOT_IN_MULTI, Some(spec)));
             }
             if !runs_at_once(spec) {
                 queue.push(spec, argv);
                 self.client.set_queued(Some(queue.len()));
                 self.next_reply();
-                return Value::simple("QUEUED");
+                return Begun::Ready(Value::simple("QUEUED"));
             }
         }
         self.next_reply();
+        if spec.is(Flags::BLOCKING) {
+            return self.run_blocking(spec, argv);
+        }
         let reply = match spec.run {
             Run::Data(_) | Run::Plain(_) | Run::Script(_) => {
                 let client = Some(&*self.client);
@@ -177,7 +214,7 @@ impl Session {
             Run::Container => Value::Error(spec.arity_error()),
         };
         self.client.has_run();
-        reply
+        Begun::Ready(reply)
     }
 
     /// Moves what CLIENT REPLY has asked for on to the next command.

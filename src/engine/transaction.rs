@@ -45,6 +45,11 @@ impl Queue {
         *self = Self { aborted: true, ..Self::default() };
     }
 
+    #[cfg(feature = "server")]
+    pub(super) fn has_script(&self) -> bool {
+        self.commands.iter().any(|queued| matches!(queued.spec.run, Run::Script(_)))
+    }
+
     /// Commands queued so far.
     pub(super) fn len(&self) -> usize {
         self.commands.len()
@@ -250,7 +255,7 @@ impl Shared {
         let locked = dispatch::context(self, &Scope::Keys(&keys), 0, Protocol::Resp2);
         let Ok(mut cx) = locked else {
             drop(keys);
-            self.orphans.lock().push(watches);
+            self.orphans.lock().watches.push(watches);
             return;
         };
         for (db, key) in &watches.keys {
@@ -259,10 +264,11 @@ impl Shared {
         }
     }
 
-    /// Gives up the watches that were put aside.
+    /// Gives up the watches and the waits that were put aside.
     pub(super) fn release_orphans(&self) {
         let orphans = std::mem::take(&mut *self.orphans.lock());
-        orphans.into_iter().for_each(|watches| self.release(watches));
+        orphans.watches.into_iter().for_each(|watches| self.release(watches));
+        orphans.waiters.iter().for_each(|waiter| self.withdraw(waiter));
     }
 }
 

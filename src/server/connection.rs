@@ -5,16 +5,18 @@
 
 use std::future::poll_fn;
 use std::io;
+use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt, Interest, Ready};
 use tokio::net::TcpStream;
+use tokio::runtime::{Handle, RuntimeFlavor};
 use tokio::sync::watch;
 
 use super::{Limits, Shared};
-use crate::engine::Session;
+use crate::engine::{Begun, Session, Wait};
 use crate::resp::{RequestDecoder, Value, encode, encoded_len};
 
 /// Bytes read at a time.
@@ -31,6 +33,8 @@ const LINGER_BYTES: usize = 64 << 20;
 pub(super) struct Connection {
     stream: TcpStream,
     session: Session,
+    /// The command that its client is blocked by. Later requests wait behind it.
+    blocked: Option<Box<Wait>>,
     decoder: RequestDecoder,
     /// Replies, of which the first `sent` bytes are written.
     out: Vec<u8>,
@@ -71,6 +75,7 @@ impl Connection {
         Self {
             stream,
             session,
+            blocked: None,
             decoder: RequestDecoder::new(limits.request),
             out: Vec::new(),
             sent: 0,
@@ -116,11 +121,14 @@ impl Connection {
         }
     }
 
-    /// Answers complete requests. False if it stopped before the last, since there are replies
-    /// enough to write some.
+    /// Answers complete requests, up to one that has to wait. False if it stopped before the last,
+    /// since there are replies enough to write some.
     fn answer(&mut self) -> bool {
+        if self.phase != Phase::Open {
+            self.blocked = None; // nobody is left to take what it waits for
+        }
         let enough = self.out.len() + BATCH;
-        while self.phase == Phase::Open {
+        while self.phase == Phase::Open && self.blocked.is_none() {
             if self.out.len() >= enough || self.waiting() >= self.limits.max_output {
                 return false;
             }
@@ -135,11 +143,15 @@ impl Connection {
                         self.phase = Phase::Cut; // killed by another client
                         return true;
                     }
-                    let reply = self.session.call(&argv);
+                    let begun = begin(&mut self.session, &argv);
                     drop(argv);
-                    if !self.push(&reply) {
-                        self.phase = Phase::Cut;
-                        return true;
+                    match begun {
+                        Begun::Ready(reply) if !self.push(&reply) => {
+                            self.phase = Phase::Cut;
+                            return true;
+                        }
+                        Begun::Ready(_) => {}
+                        Begun::Blocked(wait) => self.blocked = Some(wait),
                     }
                     if self.session.is_closing() {
                         self.phase = Phase::Closing;
@@ -172,16 +184,25 @@ impl Connection {
             (true, false) => Interest::READABLE,
             _ => Interest::WRITABLE,
         };
+        let blocked = self.blocked.is_some();
         let idle = async {
             match self.limits.idle {
-                Some(idle) => tokio::time::sleep(idle).await,
-                None => std::future::pending().await,
+                Some(idle) if !blocked => tokio::time::sleep(idle).await,
+                _ => std::future::pending().await,
             }
         };
         tokio::select! {
             biased;
             _ = stopped.changed(), if self.phase == Phase::Open => {
                 self.phase = Phase::Closing;
+                Ok(Ready::EMPTY)
+            }
+            reply = reply_of(&mut self.blocked), if blocked => {
+                self.blocked = None;
+                // Killed by another client, or the reply is too long.
+                if self.session.is_closing() || !self.push(&reply) {
+                    self.phase = Phase::Cut;
+                }
                 Ok(Ready::EMPTY)
             }
             ready = self.stream.ready(interest) => ready,
@@ -312,6 +333,24 @@ impl Drop for Share {
     fn drop(&mut self) {
         self.shared.buffered.fetch_sub(self.buffered, Ordering::Relaxed);
         self.shared.clients.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+/// Begins a command. A script may take any time, and whoever would end it must be heard meanwhile:
+/// where the runtime has more threads, what else this one has to do goes on in another.
+fn begin(session: &mut Session, argv: &[&[u8]]) -> Begun {
+    let has_threads = || Handle::current().runtime_flavor() == RuntimeFlavor::MultiThread;
+    if session.runs_script(argv) && has_threads() {
+        return tokio::task::block_in_place(|| session.begin(argv));
+    }
+    session.begin(argv)
+}
+
+/// The reply to the command that a client is blocked by.
+async fn reply_of(blocked: &mut Option<Box<Wait>>) -> Value {
+    match blocked {
+        Some(wait) => Pin::new(wait).await,
+        None => std::future::pending().await,
     }
 }
 

@@ -99,6 +99,27 @@ impl LongDouble {
     }
 }
 
+impl LongDouble {
+    /// A thousand times this, as C computes `ceill(x * 1000)` and converts it to a signed integer
+    /// of 64 bits: what none can hold becomes the least.
+    pub fn thousandfold_ceiling(self) -> i64 {
+        let Kind::Finite { mantissa, exp } = self.kind else { return i64::MIN };
+        let Some((mantissa, exp)) = FORMAT.round(u128::from(mantissa) * 1000, exp, false) else {
+            return i64::MIN;
+        };
+        let mantissa = u128::from(mantissa);
+        let below = u32::try_from(-exp).unwrap_or(0).min(64); // bits behind the point
+        let whole = if exp >= 0 { mantissa << exp.min(64) } else { mantissa >> below };
+        let has_fraction = whole << below != mantissa && exp < 0;
+        let magnitude = whole + u128::from(has_fraction && !self.negative);
+        match i64::try_from(magnitude) {
+            Ok(n) if self.negative => -n,
+            Ok(n) => n,
+            Err(_) => i64::MIN,
+        }
+    }
+}
+
 /// As `%.17Lf`, without trailing zeros, and zero without its sign.
 impl fmt::Display for LongDouble {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -366,6 +387,35 @@ mod tests {
         assert_eq!(sum("1e4932", "1e4932").map(|s| s.len()), None);
         assert_eq!(sum("5e4931", "5e4931").map(|s| s.len()), Some(4933));
         assert_eq!(sum("inf", "1"), None);
+    }
+
+    #[test]
+    fn a_thousandfold_is_rounded_up_and_saturates_as_in_c() {
+        let ceiling =
+            |text: &str| LongDouble::parse(text.as_bytes()).unwrap().thousandfold_ceiling();
+        let cases = [
+            ("0", 0),
+            ("1", 1000),
+            ("0.001", 1),
+            ("0.0001", 1),
+            ("1e-400", 1),
+            ("1.0001", 1001),
+            ("0x10", 16_000),
+            ("-0.0001", 0),
+            ("-0.001", 0), // as 80 bits, a little more than a thousandth
+            ("-0.0011", -1),
+            ("-1", -1000),
+            ("9223372036854775", 9_223_372_036_854_775_000),
+            ("9223372036854775.807", i64::MAX),
+            ("9223372036854776", i64::MIN),
+            ("1e30", i64::MIN),
+            ("1e4932", i64::MIN),
+            ("inf", i64::MIN),
+            ("-inf", i64::MIN),
+        ];
+        for (text, expected) in cases {
+            assert_eq!(ceiling(text), expected, "{text}");
+        }
     }
 
     #[test]

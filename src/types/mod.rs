@@ -7,6 +7,7 @@
 //! `OBJECT ENCODING` shows it.
 
 pub(crate) mod dense;
+mod end;
 pub mod glob;
 mod hash;
 mod limits;
@@ -19,6 +20,7 @@ mod set;
 mod str;
 pub mod zset;
 
+pub use end::End;
 pub use hash::Hash;
 pub use limits::Limits;
 pub use list::{Iter as ListIter, List};

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use stockroom::commands::all;
+use stockroom::engine::Started;
 use stockroom::resp::Value;
 use stockroom::{Engine, Env, Session, Timestamp};
 
@@ -15,7 +16,6 @@ use crate::support::{RealRedis, argv, compare, real_redis, side_by_side, started
 
 /// The commands of Redis 7.0.15 that are not there.
 const MISSING: &str = "
-    BLMOVE BLMPOP BLPOP BRPOP BRPOPLPUSH BZMPOP BZPOPMAX BZPOPMIN
     FCALL FCALL_RO FUNCTION
     PSUBSCRIBE PUBLISH PUBSUB PUNSUBSCRIBE SPUBLISH SSUBSCRIBE SUBSCRIBE SUNSUBSCRIBE UNSUBSCRIBE
     XACK XADD XAUTOCLAIM XCLAIM XDEL XGROUP XINFO XLEN XPENDING XRANGE XREAD XREADGROUP XREVRANGE
@@ -152,16 +152,82 @@ fn a_pause_pauses_nobody() {
 }
 
 #[test]
-fn nobody_is_blocked_and_so_nobody_unblocked() {
-    let mut session = Engine::new().session();
-    let id = session.id();
-    assert_eq!(call(&mut session, &format!("CLIENT UNBLOCK {id}")), Value::Int(0));
-    let Some(real) = real_server() else { return };
+fn who_has_waited_too_long_is_never_served() {
+    let env = Env::manual(Timestamp::from_secs(1_700_000_000), 1);
+    let engine = Engine::with_env(env.clone());
+    let (mut session, mut waiting) = (engine.session(), engine.session());
+    let Started::Blocked(wait) = waiting.start(&[b"BLPOP", b"k", b"1"]) else { panic!() };
+    env.advance(Duration::from_millis(1_001));
+    call(&mut session, "RPUSH k a");
+    assert_eq!(stockroom::backend::wait(wait), Value::NilArray);
+    assert_eq!(call(&mut session, "LPOP k"), Value::bulk("a"));
+
+    // Redis serves, unless it looks at its clock just in between, as it does ten times a second.
+    let Some(real) = real_redis(env.now()) else { return };
+    if !real.set_clock(env.now()) {
+        return;
+    }
     let (mut one, mut blocked) = (real.connect(), real.connect());
-    let Value::Int(id) = blocked.call(&["CLIENT", "ID"]).value else { panic!("no number") };
-    blocked.send(b"BLPOP none 0\r\n");
-    assert_eq!(blocked.poll(Duration::from_millis(100)), None);
-    assert_eq!(one.call(&["CLIENT", "UNBLOCK", &id.to_string()]).value, Value::Int(1));
+    let served = (0..10).any(|_| {
+        blocked.request(&["BLPOP", "k", "1"]);
+        (0..2).for_each(|_| drop(one.call(&["PING"])));
+        env.advance(Duration::from_millis(1_001));
+        real.set_clock(env.now());
+        one.call(&["RPUSH", "k", "a"]);
+        blocked.read().value == Value::bulks(["k", "a"])
+    });
+    assert!(served, "Redis has timed out first, ten times");
+}
+
+#[test]
+fn keys_that_are_swapped_in_are_served_by_name() {
+    let names: Vec<String> = (10..30).map(|n| format!("k{n}")).collect();
+    let reversed: Vec<&String> = names.iter().rev().collect();
+    let move_line = |key: &str| argv!["BLMOVE", key, "out", "LEFT", "RIGHT", "0"];
+    let engine = Engine::new();
+    let mut session = engine.session();
+    call(&mut session, "SELECT 1");
+    names.iter().for_each(|key| drop(call(&mut session, &format!("RPUSH {key} {key}"))));
+    let mut sessions: Vec<Session> = names.iter().map(|_| engine.session()).collect();
+    let waits = sessions.iter_mut().zip(&reversed).map(|(session, key)| {
+        let line = move_line(key);
+        session.start(&line.iter().map(Vec::as_slice).collect::<Vec<_>>())
+    });
+    let waits: Vec<Started<'_>> = waits.collect();
+    call(&mut session, "SWAPDB 0 1");
+    call(&mut session, "SELECT 0");
+    assert_eq!(call(&mut session, "LRANGE out 0 -1"), Value::bulks(&names));
+    drop(waits);
+
+    let Some(real) = real_server() else { return };
+    let mut one = real.connect();
+    one.call(&["SELECT", "1"]);
+    names.iter().for_each(|key| drop(one.call(&["RPUSH", key, key])));
+    let mut wires: Vec<_> = names.iter().map(|_| real.connect()).collect();
+    wires.iter_mut().zip(&reversed).for_each(|(wire, key)| wire.request(&move_line(key)));
+    (0..2).for_each(|_| drop(one.call(&["PING"])));
+    one.call(&["SWAPDB", "0", "1"]);
+    one.call(&["SELECT", "0"]);
+    assert_ne!(one.call(&["LRANGE", "out", "0", "-1"]).value, Value::bulks(&names));
+}
+
+#[test]
+fn an_element_given_to_who_has_gone_goes_back() {
+    let engine = Engine::new();
+    let (mut gone, mut session) = (engine.session(), engine.session());
+    let Started::Blocked(wait) = gone.start(&[b"BLPOP", b"q", b"0"]) else { panic!() };
+    call(&mut session, "RPUSH q a");
+    assert_eq!(call(&mut session, "EXISTS q"), Value::Int(0));
+    drop(wait);
+    assert_eq!(call(&mut session, "LPOP q"), Value::bulk("a"));
+    // A client that does not read what it was sent has it all the same.
+    let Some(real) = real_server() else { return };
+    let (mut one, mut gone) = (real.connect(), real.connect());
+    gone.send(b"BLPOP q 0\r\n");
+    assert_eq!(gone.poll(Duration::from_millis(100)), None);
+    one.call(&["RPUSH", "q", "a"]);
+    drop(gone);
+    assert_eq!(one.call(&["EXISTS", "q"]).value, Value::Int(0));
 }
 
 #[test]

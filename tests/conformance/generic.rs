@@ -145,6 +145,7 @@ fn move_takes_a_key_to_another_database_unless_it_is_taken_there() {
 #[test]
 fn object_answers_for_keys_and_for_none() {
     in_both_protocols(|c| {
+        c.settle_lru_clock();
         c.run("SET n 9999");
         c.run("SET big 10000");
         c.run("SET text hello");

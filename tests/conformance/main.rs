@@ -6,6 +6,7 @@
 #[path = "../support/mod.rs"]
 mod support;
 
+mod blocking;
 mod connection;
 mod differences;
 mod expiry;

@@ -7,7 +7,7 @@ use stockroom::{Engine, Env, Session, Timestamp, commands};
 
 use super::equal::{equal, equal_exec};
 use super::steps::{CONNECTIONS, Step};
-use crate::support::{RealRedis, Wire, real_redis};
+use crate::support::{OurSide, RealRedis, Wire, real_redis};
 
 /// Databases that lists of steps select.
 const DATABASES: usize = 3;
@@ -18,15 +18,27 @@ pub(crate) fn start_env() -> Env {
     Env::manual(start, 7)
 }
 
+/// How long a real server may take for a reply that the engine has given.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+type Line = Vec<Vec<u8>>;
+
+/// A connection to both sides.
+struct Client {
+    ours: OurSide,
+    wire: Wire,
+    /// The command lines queued since MULTI.
+    queued: Vec<Line>,
+    /// The line that it is blocked by.
+    blocked: Option<Line>,
+}
+
 /// Both sides.
 pub(crate) struct Peers {
     engine: Engine,
-    sessions: Vec<Session>,
     real: RealRedis,
-    wires: Vec<Wire>,
+    clients: Vec<Client>,
     control: Wire,
-    /// Per connection, the command lines queued since MULTI.
-    queued: Vec<Vec<Vec<Vec<u8>>>>,
 }
 
 impl Peers {
@@ -34,10 +46,11 @@ impl Peers {
     pub(crate) fn start() -> Option<Self> {
         let real = real_redis(start_env().now())?;
         assert!(real.set_clock(start_env().now()), "the server's clock cannot be frozen here");
-        let wires = (0..CONNECTIONS).map(|_| real.connect()).collect();
         let control = real.connect();
         let engine = Engine::with_env(start_env());
-        Some(Self { engine, sessions: Vec::new(), real, wires, control, queued: Vec::new() })
+        let mut peers = Self { engine, real, clients: Vec::new(), control };
+        peers.connect();
+        Some(peers)
     }
 
     /// Empties both sides and puts both clocks to the start. The last connection speaks RESP3.
@@ -45,24 +58,55 @@ impl Peers {
         self.engine = Engine::with_env(start_env());
         self.real.set_clock(self.engine.env().now());
         self.control.call(&["FLUSHALL"]);
-        self.sessions = (0..CONNECTIONS).map(|_| self.engine.session()).collect();
-        self.queued = vec![Vec::new(); CONNECTIONS];
-        self.wires.iter_mut().for_each(|wire| {
-            wire.call(&["RESET"]);
-        });
-        self.sessions[CONNECTIONS - 1].call(&[b"HELLO", b"3"]);
-        self.wires[CONNECTIONS - 1].call(&["HELLO", "3"]);
+        if self.clients.iter().any(|client| client.blocked.is_some()) {
+            self.control.call(&["CLIENT", "KILL", "TYPE", "normal"]);
+            self.connect();
+        }
+        for client in &mut self.clients {
+            client.wire.call(&["RESET"]);
+            client.ours = OurSide::Idle(self.engine.session());
+            client.queued.clear();
+        }
+        let hello = ["HELLO", "3"].map(|word| word.as_bytes().to_vec());
+        if let Some(last) = self.clients.last_mut() {
+            last.ours.begin(&hello);
+            last.wire.call(&hello);
+        }
+    }
+
+    fn connect(&mut self) {
+        let client = |_| Client {
+            ours: OurSide::Idle(self.engine.session()),
+            wire: self.real.connect(),
+            queued: Vec::new(),
+            blocked: None,
+        };
+        self.clients = (0..CONNECTIONS).map(client).collect();
+    }
+
+    /// Whether a step can be done: the client is not blocked, and what it sends does not make
+    /// several keys ready in the order of a hash table, as SWAPDB may.
+    pub(crate) fn can_do(&self, step: &Step) -> bool {
+        let Step::Call { connection, line } = step else { return true };
+        let client = &self.clients[*connection];
+        let swaps = |line: &Line| line.iter().any(|word| word.eq_ignore_ascii_case(b"SWAPDB"));
+        let runs_queue = line[0].eq_ignore_ascii_case(b"EXEC");
+        let swaps = swaps(line) || runs_queue && client.queued.iter().any(swaps);
+        client.blocked.is_none() && !(swaps && self.clients.iter().any(|c| c.blocked.is_some()))
     }
 
     /// Does a step on both sides.
     pub(crate) fn step(&mut self, step: &Step) -> Result<(), String> {
         match step {
-            Step::Call { connection, line } => self.call(*connection, line),
+            Step::Call { connection, line } => {
+                self.call(*connection, line)?;
+                self.compare_blocked()
+            }
             Step::Wait { millis } => {
                 self.engine.env().advance(Duration::from_millis(*millis));
                 self.real.set_clock(self.engine.env().now());
                 self.bury_the_dead();
-                Ok(())
+                self.compare_blocked()
             }
         }
     }
@@ -76,27 +120,47 @@ impl Peers {
         }
     }
 
-    fn call(&mut self, connection: usize, line: &[Vec<u8>]) -> Result<(), String> {
-        let argv: Vec<&[u8]> = line.iter().map(Vec::as_slice).collect();
-        let session = &mut self.sessions[connection];
-        let ours = on_the_wire(&session.call(&argv), session.protocol());
-        let real = self.wires[connection].call(line).value;
-        let queued = &mut self.queued[connection];
-        let same = if argv[0].eq_ignore_ascii_case(b"EXEC") {
-            equal_exec(&std::mem::take(queued), &ours, &real)
-        } else {
-            if argv[0].eq_ignore_ascii_case(b"DISCARD") {
-                queued.clear();
-            } else if real == Value::simple("QUEUED") {
-                queued.push(line.to_vec());
-            }
-            equal(line, &ours, &real)
+    fn call(&mut self, connection: usize, line: &Line) -> Result<(), String> {
+        let client = &mut self.clients[connection];
+        let ours = client.ours.begin(line);
+        client.wire.request(line);
+        let Some(ours) = ours.map(|reply| reply.value) else {
+            client.blocked = Some(line.clone());
+            return Ok(()); // whether the other side waits, too, is looked at for all
         };
-        if same {
+        let real = client.wire.poll(PATIENCE).map(|reply| reply.value);
+        let same = real.as_ref().is_some_and(|real| {
+            if line[0].eq_ignore_ascii_case(b"EXEC") {
+                return equal_exec(&std::mem::take(&mut client.queued), &ours, real);
+            }
+            if line[0].eq_ignore_ascii_case(b"DISCARD") {
+                client.queued.clear();
+            } else if *real == Value::simple("QUEUED") {
+                client.queued.push(line.clone());
+            }
+            equal(line, &ours, real)
+        });
+        if same { Ok(()) } else { Err(difference(connection, line, Some(&ours), real.as_ref())) }
+    }
+
+    /// Looks at every client that was blocked: it still is on both sides, or has the same reply.
+    fn compare_blocked(&mut self) -> Result<(), String> {
+        if self.clients.iter().all(|client| client.blocked.is_none()) {
             return Ok(());
         }
-        let line = Step::Call { connection, line: line.to_vec() };
-        Err(format!("{line:?}\n  engine: {ours:?}\n  redis:  {real:?}"))
+        // What was sent before the first reply is done before the second.
+        (0..2).for_each(|_| drop(self.control.call(&["PING"])));
+        for (connection, client) in self.clients.iter_mut().enumerate() {
+            let Some(line) = &client.blocked else { continue };
+            let ours = client.ours.reply().map(|reply| reply.value);
+            let real = client.wire.arrived().map(|reply| reply.value);
+            match (&ours, &real) {
+                (None, None) => {}
+                (Some(ours), Some(real)) if equal(line, ours, real) => client.blocked = None,
+                _ => return Err(difference(connection, line, ours.as_ref(), real.as_ref())),
+            }
+        }
+        Ok(())
     }
 
     /// Compares all keys: type, form, deadline and content.
@@ -114,6 +178,16 @@ impl Peers {
         let (a, b) = (only(&ours, &real).join("\n  "), only(&real, &ours).join("\n  "));
         Err(format!("the keys differ\n engine:\n  {a}\n redis:\n  {b}"))
     }
+}
+
+fn difference(
+    connection: usize,
+    line: &Line,
+    ours: Option<&Value>,
+    real: Option<&Value>,
+) -> String {
+    let step = Step::Call { connection, line: line.clone() };
+    format!("{step:?}\n  engine: {ours:?}\n  redis:  {real:?}")
 }
 
 /// A reply as a client of that protocol reads it.

@@ -57,6 +57,78 @@ pub(crate) fn lists() -> impl Strategy<Value = Steps> {
     })
 }
 
+/// Random lists of steps about commands that wait, on few keys.
+pub(crate) fn lists_of_waiting() -> impl Strategy<Value = Steps> {
+    const OTHERS: &[&str] = &[
+        "RPUSH",
+        "LPUSH",
+        "RPUSH",
+        "LPUSH",
+        "ZADD",
+        "ZADD",
+        "ZINCRBY",
+        "LMOVE",
+        "RPOPLPUSH",
+        "DEL",
+        "RENAME",
+        "RENAMENX",
+        "COPY",
+        "LPOP",
+        "RPOP",
+        "LMPOP",
+        "ZPOPMIN",
+        "ZMPOP",
+        "SET",
+        "SADD",
+        "LTRIM",
+        "ZUNIONSTORE",
+        "ZRANGESTORE",
+        "ZDIFFSTORE",
+        "PEXPIRE",
+        "EXPIRE",
+        "MOVE",
+        "LINSERT",
+        "LPUSHX",
+        "FLUSHDB",
+        "SWAPDB",
+        "ZREM",
+        "LREM",
+        "LLEN",
+    ];
+    let step = (0..20_usize, 0..CONNECTIONS, any::<u16>(), vec(any::<u8>(), 0..40));
+    vec(step, 1..80).prop_map(|raw| {
+        let steps = raw.into_iter().map(|(kind, connection, row, choices)| {
+            let row = usize::from(row);
+            let waiting = commands::blocking::ROWS;
+            let spec = match kind {
+                0..=7 => waiting[row % waiting.len()],
+                8..=14 => commands::lookup(OTHERS[row % OTHERS.len()].as_bytes()).expect("a row"),
+                15 | 16 => transactional(row),
+                17 if cfg!(feature = "lua") => return pushing(connection, row),
+                17 | 18 => commands::lookup(b"RPUSH").expect("a row"),
+                _ => return Step::Wait { millis: [1, 2, 99, 500, 1000, 2500][row % 6] },
+            };
+            call(connection, spec, &choices)
+        });
+        Steps(steps.collect())
+    })
+}
+
+/// A script that makes several keys, and maybe takes some away again.
+fn pushing(connection: usize, choice: usize) -> Step {
+    const SCRIPTS: [&str; 4] = [
+        "redis.call('RPUSH', 'l2', 'a', 'b') redis.call('RPUSH', 'l1', 'c') return 1",
+        "redis.call('LPUSH', 'l1', 'a') redis.call('RPUSH', 'l3', 'b') \
+         redis.call('RPUSH', 'l1', 'c', 'd') return redis.call('LLEN', 'l1')",
+        "redis.call('ZADD', 'z1', 1, 'a') redis.call('RPUSH', 'l3', 'b') \
+         return redis.call('DEL', 'z1')",
+        "redis.call('DEL', 'l1', 'z2') redis.call('ZADD', 'l1', 2, 'a') \
+         redis.call('RPUSH', 'z2', 'b') return redis.call('BLMPOP', 0, 1, 'z2', 'LEFT')",
+    ];
+    let words = ["EVAL", SCRIPTS[choice % SCRIPTS.len()], "0"];
+    Step::Call { connection, line: words.map(|word| word.as_bytes().to_vec()).to_vec() }
+}
+
 /// Lines of arbitrary words, and of commands with arbitrary words.
 pub(crate) fn noise() -> impl Strategy<Value = Vec<Step>> {
     let word = prop_oneof![

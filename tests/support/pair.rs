@@ -13,10 +13,15 @@
 //!     c.same("PTTL l");
 //!     c.check("LLEN l", b":3\r\n");              // also without a server
 //!     c.on(1).same("WATCH l");                   // another connection
+//!     c.on(2).blocks("BLPOP q 0");               // which waits on both sides …
+//!     c.same("RPUSH q a");
+//!     c.on(2).wakes();                           // … and gets the same reply on both
 //! });
 //! ```
 //!
 //! When replies differ, the panic shows the command, both replies and all commands so far.
+
+mod blocked;
 
 use std::cell::RefCell;
 use std::fmt::Write;
@@ -26,7 +31,7 @@ use std::time::Duration;
 use stockroom::resp::{ReplyDecoder, RequestDecoder, Value, encode};
 use stockroom::{Engine, Env, Session, Timestamp};
 
-use super::{RealRedis, Reply, Wire, compare, real_redis};
+use super::{OurSide, RealRedis, Reply, Wire, compare, real_redis};
 
 /// Where both clocks stand when a body begins.
 const START: Timestamp = Timestamp::from_millis(1_700_000_000_123);
@@ -109,8 +114,10 @@ pub(crate) struct Pair {
 
 struct Shared {
     engine: Engine,
-    sessions: Vec<Option<Session>>,
+    sessions: Vec<Option<OurSide>>,
     wires: Vec<Option<Wire>>,
+    /// Of the test itself, once there is something to wait for.
+    control: Option<Wire>,
     real: Option<RealRedis>,
     /// The commands sent so far, for the report.
     sent: String,
@@ -133,6 +140,7 @@ impl Pair {
             engine: Engine::with_env(env),
             sessions: Vec::new(),
             wires: Vec::new(),
+            control: None,
             real,
             sent: String::new(),
             reported: false,
@@ -257,12 +265,38 @@ impl Pair {
         self.send(&args.argv()).0.value
     }
 
+    /// Sends a command to the engine alone.
+    pub(crate) fn run_ours(&self, args: impl Argv) -> Value {
+        let shared = &mut *self.shared.borrow_mut();
+        let argv = args.argv();
+        let _ =
+            writeln!(shared.sent, "  {}> {} (engine only)", self.connection, command_line(&argv));
+        let reply = shared.ask_engine(self.connection, &argv);
+        reply.unwrap_or_else(|| panic!("the engine waits: {}", command_line(&argv))).value
+    }
+
     /// Sends a command to real Redis alone.
     pub(crate) fn run_real(&self, args: impl Argv) -> Option<Value> {
         let shared = &mut *self.shared.borrow_mut();
         let argv = args.argv();
         let _ = writeln!(shared.sent, "  {}> {} (real only)", self.connection, command_line(&argv));
         shared.ask_real(self.connection, &argv).map(|reply| reply.value)
+    }
+
+    /// Waits until the LRU clock of real Redis, which it reads now and then, is where the body has
+    /// begun: a body before this one may have left it ahead.
+    pub(crate) fn settle_lru_clock(&self) {
+        let Some(mut wire) = self.connect_real().filter(|_| self.is_frozen()) else { return };
+        let wanted = format!("lru_clock:{}\r\n", START.as_secs() & 0xff_ffff);
+        let settled = |info: Reply| String::from_utf8_lossy(&info.bytes).contains(&wanted);
+        while !settled(wire.call(&["INFO", "server"])) {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    }
+
+    /// Another connection to real Redis, if there is one, that no other method uses.
+    pub(crate) fn connect_real(&self) -> Option<Wire> {
+        self.shared.borrow().real.as_ref().map(RealRedis::connect)
     }
 
     /// Switches this connection to RESP3.
@@ -275,8 +309,8 @@ impl Pair {
     #[track_caller]
     pub(crate) fn closes(&self) {
         let shared = &mut *self.shared.borrow_mut();
-        let session = shared.sessions.get_mut(self.connection).and_then(Option::take);
-        assert!(session.is_some_and(|s| s.is_closing()), "the engine keeps the connection");
+        let ours = shared.sessions.get_mut(self.connection).and_then(Option::take);
+        assert!(ours.is_some_and(OurSide::closes), "the engine keeps the connection");
         if let Some(mut wire) = shared.wires.get_mut(self.connection).and_then(Option::take) {
             assert!(wire.ends(), "real Redis keeps the connection");
         }
@@ -291,6 +325,7 @@ impl Pair {
         if let Some(wire) = shared.wires.get_mut(self.connection) {
             *wire = None;
         }
+        shared.settle();
     }
 
     /// Moves both clocks on. Where the real one cannot be moved, waits.
@@ -304,6 +339,7 @@ impl Pair {
             std::thread::sleep(step);
         } else if let Some(real) = &shared.real {
             real.set_clock(env.now());
+            shared.settle();
         }
     }
 
@@ -331,6 +367,7 @@ impl Pair {
         let shared = &mut *self.shared.borrow_mut();
         let _ = writeln!(shared.sent, "  {}> {}", self.connection, command_line(argv));
         let ours = shared.ask_engine(self.connection, argv);
+        let ours = ours.unwrap_or_else(|| panic!("the engine waits: {}", command_line(argv)));
         (ours, shared.ask_real(self.connection, argv))
     }
 
@@ -349,13 +386,16 @@ impl Pair {
 }
 
 impl Shared {
-    fn ask_engine(&mut self, connection: usize, argv: &[Vec<u8>]) -> Reply {
+    /// The reply, unless it has to be waited for.
+    fn ask_engine(&mut self, connection: usize, argv: &[Vec<u8>]) -> Option<Reply> {
         if self.sessions.len() <= connection {
             self.sessions.resize_with(connection + 1, || None);
         }
-        let session = self.sessions[connection].get_or_insert_with(|| self.engine.session());
-        let slices: Vec<&[u8]> = argv.iter().map(Vec::as_slice).collect();
-        reply_of(session, &slices)
+        let idle = OurSide::Idle(self.engine.session());
+        let mut ours = self.sessions[connection].take().unwrap_or(idle);
+        let reply = ours.begin(argv);
+        self.sessions[connection] = Some(ours);
+        reply
     }
 
     fn ask_real(&mut self, connection: usize, argv: &[Vec<u8>]) -> Option<Reply> {
@@ -370,19 +410,6 @@ impl Shared {
         Some(wire.try_call(argv).unwrap_or_else(|error| {
             panic!("real Redis did not answer {}: {error}", command_line(argv))
         }))
-    }
-}
-
-/// What the engine answers: the bytes that a server would send, and what a client reads in them.
-fn reply_of(session: &mut Session, argv: &[&[u8]]) -> Reply {
-    let value = session.call(argv);
-    let mut bytes = Vec::new();
-    encode(&value, session.protocol(), &mut bytes);
-    let mut decoder = ReplyDecoder::default();
-    decoder.feed(&bytes);
-    match decoder.next_reply() {
-        Ok(Some(value)) => Reply { bytes, value },
-        other => panic!("the engine's reply is not RESP: {other:?} from {value:?}"),
     }
 }
 

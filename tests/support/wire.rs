@@ -49,6 +49,13 @@ impl Wire {
         self.try_read()
     }
 
+    /// Sends a request.
+    pub(crate) fn request<A: AsRef<[u8]>>(&mut self, args: &[A]) {
+        let mut bytes = Vec::new();
+        encode_request(args, &mut bytes);
+        self.send(&bytes);
+    }
+
     /// Sends bytes as they are.
     pub(crate) fn send(&mut self, bytes: &[u8]) {
         self.stream.write_all(bytes).unwrap_or_else(|error| panic!("sending: {error}"));
@@ -85,6 +92,18 @@ impl Wire {
             {
                 None
             }
+            Err(error) => panic!("no reply: {error}"),
+        }
+    }
+
+    /// The next reply if it has arrived.
+    pub(crate) fn arrived(&mut self) -> Option<Reply> {
+        self.stream.set_nonblocking(true).expect("a socket can be asked without waiting");
+        let reply = self.try_read();
+        self.stream.set_nonblocking(false).expect("a socket can be waited for");
+        match reply {
+            Ok(reply) => Some(reply),
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => None,
             Err(error) => panic!("no reply: {error}"),
         }
     }

@@ -1,5 +1,5 @@
 //! Sorted sets: written, read by member, read by range, popped from and combined. Waiting for an
-//! element to pop is another family.
+//! element to pop is in `blocking`.
 
 mod bounds;
 mod combine;
@@ -9,6 +9,7 @@ mod read;
 mod write;
 
 pub use self::combine::{ZDIFF, ZDIFFSTORE, ZINTER, ZINTERCARD, ZINTERSTORE, ZUNION, ZUNIONSTORE};
+pub(super) use self::pop::{Multi, pop_with_key};
 pub use self::pop::{ZMPOP, ZPOPMAX, ZPOPMIN};
 pub use self::range::{
     ZRANGE, ZRANGEBYLEX, ZRANGEBYSCORE, ZRANGESTORE, ZREVRANGE, ZREVRANGEBYLEX, ZREVRANGEBYSCORE,

@@ -4,7 +4,7 @@ use super::{Arg, Cx, Flags, KeySpec, POPPED, Reply, Run, Spec, int, is, pairs, r
 use crate::bytes::Bytes;
 use crate::error::WireError;
 use crate::resp::Value;
-use crate::types::Zset;
+use crate::types::{End, Zset};
 
 const KEY: &[KeySpec] = &[KeySpec::at(1, POPPED)];
 
@@ -63,16 +63,20 @@ pub const ZPOPMIN: Spec = row(
 
 fn zmpop(cx: &mut Cx<'_>, argv: &[&[u8]]) -> Reply {
     let request = Multi::parse(&argv[1..])?;
-    let popped = request.pop(cx)?;
-    Ok(popped.unwrap_or(Value::NilArray))
+    for key in request.keys {
+        if let Some(popped) = pop_with_key(cx, key, request.end, request.count, true)? {
+            return Ok(popped);
+        }
+    }
+    Ok(Value::NilArray)
 }
 
 fn zpopmax(cx: &mut Cx<'_>, argv: &[&[u8]]) -> Reply {
-    pop_one_key(cx, argv, End::Max)
+    pop_one_key(cx, argv, End::Last)
 }
 
 fn zpopmin(cx: &mut Cx<'_>, argv: &[&[u8]]) -> Reply {
-    pop_one_key(cx, argv, End::Min)
+    pop_one_key(cx, argv, End::First)
 }
 
 fn pop_one_key(cx: &mut Cx<'_>, argv: &[&[u8]], end: End) -> Reply {
@@ -95,23 +99,16 @@ fn pop_one_key(cx: &mut Cx<'_>, argv: &[&[u8]], end: End) -> Reply {
     Ok(pairs(nested, popped.map(|(member, score)| (Value::Bulk(member), score))))
 }
 
-/// An end of a sorted set.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum End {
-    Min,
-    Max,
-}
-
 /// What ZMPOP asks for.
-struct Multi<'a> {
-    keys: &'a [&'a [u8]],
-    end: End,
-    count: usize,
+pub(in crate::commands) struct Multi<'a> {
+    pub(in crate::commands) keys: &'a [&'a [u8]],
+    pub(in crate::commands) end: End,
+    pub(in crate::commands) count: usize,
 }
 
 impl<'a> Multi<'a> {
     /// Reads all from the number of keys on.
-    fn parse(args: &'a [&'a [u8]]) -> Result<Self, WireError> {
+    pub(in crate::commands) fn parse(args: &'a [&'a [u8]]) -> Result<Self, WireError> {
         let positive = |arg: Option<&&[u8]>, error: &'static str| {
             let n = arg.and_then(|arg| int(arg).ok()).filter(|n| *n > 0);
             n.map(|n| n as usize).ok_or(WireError::fixed(error))
@@ -120,8 +117,8 @@ impl<'a> Multi<'a> {
         let (keys, rest) =
             args.get(1..).and_then(|args| args.split_at_checked(keys)).ok_or(WireError::SYNTAX)?;
         let (end, options) = match rest {
-            [end, options @ ..] if is(end, "MIN") => (End::Min, options),
-            [end, options @ ..] if is(end, "MAX") => (End::Max, options),
+            [end, options @ ..] if is(end, "MIN") => (End::First, options),
+            [end, options @ ..] if is(end, "MAX") => (End::Last, options),
             _ => return Err(WireError::SYNTAX),
         };
         let count = match options {
@@ -137,19 +134,25 @@ impl<'a> Multi<'a> {
         };
         Ok(Self { keys, end, count })
     }
+}
 
-    /// Pops from the first key that there is; `None` when there is none.
-    fn pop(&self, cx: &mut Cx<'_>) -> Result<Option<Value>, WireError> {
-        for key in self.keys {
-            let popped =
-                cx.db.update(key, |zset: &mut Zset, _| (pop(zset, self.end, self.count), true))?;
-            if let Some(popped) = popped {
-                let popped = popped.into_iter().map(|(member, score)| (Value::Bulk(member), score));
-                return Ok(Some(Value::Array(vec![Value::bulk(key), pairs(true, popped)])));
-            }
-        }
-        Ok(None)
+/// Pops up to `count` elements and answers them with their key, in pairs of their own when
+/// `nested`; `None` when there is no such key.
+pub(in crate::commands) fn pop_with_key(
+    cx: &mut Cx<'_>,
+    key: &[u8],
+    end: End,
+    count: usize,
+    nested: bool,
+) -> Result<Option<Value>, WireError> {
+    let popped = cx.db.update(key, |zset: &mut Zset, _| (pop(zset, end, count), true))?;
+    let Some(popped) = popped else { return Ok(None) };
+    let mut reply = vec![Value::bulk(key)];
+    match pairs(nested, popped.into_iter().map(|(m, score)| (Value::Bulk(m), score))) {
+        Value::Array(flat) if !nested => reply.extend(flat),
+        popped => reply.push(popped),
     }
+    Ok(Some(Value::Array(reply)))
 }
 
 /// Takes up to `count` elements off one end, the outermost first. O(log n + count).
@@ -157,13 +160,13 @@ fn pop(zset: &mut Zset, end: End, count: usize) -> Vec<(Bytes, f64)> {
     let len = zset.len();
     let count = count.min(len);
     if count == 1 {
-        let popped = if end == End::Min { zset.pop_first() } else { zset.pop_last() };
+        let popped = if end == End::First { zset.pop_first() } else { zset.pop_last() };
         return popped.into_iter().collect();
     }
-    let range = if end == End::Min { 0..count } else { len - count..len };
+    let range = if end == End::First { 0..count } else { len - count..len };
     let owned = |(member, score): (&[u8], f64)| (Bytes::copy_from(member), score);
     let mut popped: Vec<_> = zset.iter_range(range.clone()).map(owned).collect();
-    if end == End::Max {
+    if end == End::Last {
         popped.reverse();
     }
     zset.remove_range(range);

@@ -4,6 +4,8 @@
 //! answer. Tracking is refused: to accept it and send no invalidation would leave a client's cache
 //! stale for ever.
 
+use std::sync::Arc;
+
 use super::super::client::Client;
 use super::super::session::Wanted;
 use super::super::{Session, Shared};
@@ -25,7 +27,8 @@ pub(super) fn getname(session: &Session) -> Value {
     if name.is_empty() { Value::Nil } else { Value::Bulk(name) }
 }
 
-pub(super) fn info(session: &Session, cx: &Cx<'_>) -> Value {
+pub(super) fn info(session: &Session, cx: &mut Cx<'_>) -> Value {
+    cx.db.time_out();
     Value::Verbatim(*b"txt", session.client.line(cx.now).as_slice().into())
 }
 
@@ -77,28 +80,29 @@ impl<'a> Filter<'a> {
     }
 }
 
-pub(super) fn kill(session: &Session, argv: &[&[u8]]) -> Reply {
+pub(super) fn kill(session: &Session, cx: &mut Cx<'_>, argv: &[&[u8]]) -> Reply {
     if let [_, _, peer] = argv {
         let filter = Filter { peer: Some(peer), ..Filter::default() };
-        return match kill_all(session, &filter) {
+        return match kill_all(session, cx, &filter) {
             0 => Err(WireError::fixed("ERR No such client")),
             _ => Ok(Value::OK),
         };
     }
     let filter = Filter::parse(&argv[2..])?;
-    Ok(kill_all(session, &filter).into())
+    Ok(kill_all(session, cx, &filter).into())
 }
 
-fn kill_all(session: &Session, filter: &Filter<'_>) -> usize {
+fn kill_all(session: &Session, cx: &mut Cx<'_>, filter: &Filter<'_>) -> usize {
     let mut clients = session.shared.clients();
     clients.retain(|client| filter.takes(client, session.id()));
     for client in &clients {
-        client.kill();
+        client.kill(&mut cx.db);
     }
     clients.len()
 }
 
-pub(super) fn list(session: &Session, cx: &Cx<'_>, argv: &[&[u8]]) -> Reply {
+pub(super) fn list(session: &Session, cx: &mut Cx<'_>, argv: &[&[u8]]) -> Reply {
+    cx.db.time_out();
     let shared = &session.shared;
     let clients = match argv {
         [_, _] => shared.clients(),
@@ -252,18 +256,22 @@ pub(super) fn trackinginfo() -> Value {
     ])
 }
 
-pub(super) fn unblock(argv: &[&[u8]]) -> Reply {
-    match argv {
-        [_, _, _] => {}
-        [_, _, _, reason] if is(reason, "TIMEOUT") || is(reason, "ERROR") => {}
+pub(super) fn unblock(session: &Session, cx: &mut Cx<'_>, argv: &[&[u8]]) -> Reply {
+    const UNBLOCKED: WireError = WireError::fixed("UNBLOCKED client unblocked via CLIENT UNBLOCK");
+    let reply = match argv {
+        [_, _, _] => Value::NilArray,
+        [_, _, _, reason] if is(reason, "TIMEOUT") => Value::NilArray,
+        [_, _, _, reason] if is(reason, "ERROR") => Value::Error(UNBLOCKED),
         [_, _, _, _] => {
             const REFUSED: &str = "ERR CLIENT UNBLOCK reason should be TIMEOUT or ERROR";
             return Err(WireError::fixed(REFUSED));
         }
         _ => return Err(wrong_length(argv)),
-    }
-    int(argv[2])?;
-    Ok(Value::Int(0))
+    };
+    let id = int(argv[2])?;
+    cx.db.time_out();
+    let client = session.shared.clients.get(&(id as u64)).map(|client| Arc::clone(&client));
+    Ok(i64::from(client.is_some_and(|client| client.unblock(&mut cx.db, reply))).into())
 }
 
 /// A class of clients. All that there are here are normal.

@@ -78,16 +78,17 @@ fn server(text: &mut String, shared: &Shared, cx: &mut Cx<'_>) {
     field(text, "io_threads_active", 0);
 }
 
-fn clients(text: &mut String, shared: &Shared, _: &mut Cx<'_>) {
+fn clients(text: &mut String, shared: &Shared, cx: &mut Cx<'_>) {
+    cx.db.time_out();
     field(text, "connected_clients", shared.clients.len());
     field(text, "cluster_connections", 0);
     match shared.stats.max_clients.load(Ordering::Relaxed) {
         0 => field(text, "maxclients", shared.config.value("maxclients")),
         most => field(text, "maxclients", most),
     }
-    field(text, "blocked_clients", 0);
+    field(text, "blocked_clients", shared.keyspace.blocked());
     field(text, "tracking_clients", 0);
-    field(text, "clients_in_timeout_table", 0);
+    field(text, "clients_in_timeout_table", shared.keyspace.blocked_with_deadline());
 }
 
 fn memory(text: &mut String, shared: &Shared, cx: &mut Cx<'_>) {

@@ -1,9 +1,10 @@
-//! [`wait`]: the blocking façade. Runs a future on the calling thread, which sleeps while there is
-//! nothing to do.
+//! [`wait`]: runs a future on the calling thread, which sleeps while there is nothing to do.
 //!
-//! On the memory backend futures are ready at once and this costs next to nothing. On a real Redis
-//! it works on any thread, with or without an async runtime; but not on a thread that itself
-//! drives the runtime which the backend was made in, which would wait for itself.
+//! It is the blocking façade of the backend, and how a session of the engine waits without an
+//! async runtime. On the memory backend nearly all futures are ready at once and this costs next
+//! to nothing. On a real Redis it works on any thread, with or without an async runtime; but not
+//! on a thread that itself drives the runtime which the backend was made in, which would wait for
+//! itself.
 
 use std::future::Future;
 use std::pin::pin;
