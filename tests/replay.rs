@@ -147,6 +147,40 @@ fn the_row_daemon_loads_rows_again_and_drops_those_that_nobody_views() {
 }
 
 #[test]
+fn a_stock_guards_purchases_and_an_order_that_comes_again_counts_once() {
+    let files = Files::new();
+    let trace = files.write(
+        "t",
+        // 1 buys, sends it again after another order, and finds the rest too few; 2 takes it.
+        format!(
+            "{HEADER}0,c,view,cup,\n1,a,view,cup,\n2,a,addtocart,cup,\n3,a,transaction,cup,1\n\
+             4,b,transaction,pot,2\n5,a,transaction,cup,1\n6,a,addtocart,cup,\n\
+             7,a,transaction,cup,3\n7,a,transaction,cup,3\n8,b,transaction,cup,4\n\
+             9,c,transaction,cup,5\n9,c,transaction,jug,5\n"
+        ),
+    );
+    let guarded = report(&[&trace, "--stock", "2"]);
+    let sale = &guarded["flash_sale"];
+    assert_eq!((&sale["units_per_item"], &sale["items"]), (&2.into(), &3.into()));
+    assert_eq!((&sale["sold"], &sale["sold_out"]), (&4.into(), &3.into()));
+    assert_eq!(sale["repeated"], 1);
+    let shown = text(&run(&[&trace, "--stock", "2"]).stdout);
+    assert!(shown.contains("  flash sale   4 units sold of 2 of each of 3 items\n"), "{shown}");
+    assert!(shown.contains("               3 sold out, 1 repeated order\n"), "{shown}");
+    let free = report(&[&trace]);
+    assert_eq!(free["flash_sale"], Value::Null);
+    // Who finds it sold out has not bought it.
+    let rate = |json: &Value| json["most_viewed"][0]["conversion"]["bought"].clone();
+    assert_eq!((rate(&free), rate(&guarded)), (2.into(), 1.into()));
+    let day = report(&[&day(), "--stock", "1", "--no-maintenance"]);
+    let sale = &day["flash_sale"];
+    // One of each is sold, since each row of the example is one unit.
+    assert_eq!(sale["sold"], sale["items"]);
+    let rows = sale["sold"].as_u64().zip(sale["sold_out"].as_u64()).map(|(s, o)| s + o);
+    assert_eq!(rows, Some(83));
+}
+
+#[test]
 fn gzip_plain_and_several_files_are_read() {
     let files = Files::new();
     let plain = files.write("a.txt", format!("{HEADER}1000,a,view,i,\n"));
@@ -256,6 +290,8 @@ fn bad_input_and_bad_options_exit_with_2_and_say_why() {
         (vec![&day, "--backend", "nonsense"], "invalid --backend nonsense: expected memory, redis"),
         (vec![&day, "--backend", "redis://127.0.0.1:1"], "cannot use redis://127.0.0.1:1"),
         (vec![&day, "--flush"], "--flush needs a Redis"),
+        (vec![&day, "--stock", "0"], "0 is not in 1..=1000000000"),
+        (vec![&day, "--stock", "few"], "invalid digit"),
         (vec![&day, "--features", "most"], "expected all or core"),
         (vec![&day, "--item-from", "fragment"], "expected path, query or query:NAME"),
         (vec!["-", "--compare", "redis://127.0.0.1:1"], "standard input"),
@@ -305,14 +341,15 @@ fn the_engine_and_a_real_redis_hold_the_same_afterwards() {
     let morning: Vec<&str> = rows.split_inclusive('\n').take(300).collect();
     let morning = files.write("morning.csv", morning.concat());
     for trace in [&morning, &log] {
-        for maintenance in [&["--no-maintenance"][..], &["--sessions-limit", "100"]] {
+        for maintenance in [&["--no-maintenance", "--stock", "1"][..], &["--sessions-limit", "100"]]
+        {
             let options = ["--compare", url.as_str(), "--flush", "--namespace", "n"];
             let json = report(&[&[trace.as_str()], &options[..], maintenance].concat());
             let found = &json["comparison"];
             assert_eq!(found["differences"], 0, "{trace} {maintenance:?}: {found}");
             assert!(found["keys"].as_u64() > Some(10));
             let core = ["events", "visitors", "items", "sessions", "most_viewed", "common_log"];
-            let more = ["row_cache", "statistics", "recent_carts", "maintenance"];
+            let more = ["row_cache", "statistics", "recent_carts", "flash_sale", "maintenance"];
             for part in core.into_iter().chain(more) {
                 assert_eq!(json["memory"][part], json["redis"][part], "{part}");
             }
@@ -321,7 +358,7 @@ fn the_engine_and_a_real_redis_hold_the_same_afterwards() {
     }
     let out = run(&[&morning, "--compare", &url, "--flush", "--no-maintenance"]);
     let shown = text(&out.stdout);
-    let left = "cached pages are left on Redis only: their TTL runs by the server's clock, not";
+    let left = "timed keys are left on Redis only: their TTL runs by the server's clock, not";
     assert!(shown.contains(left), "{shown}");
     let last = shown.lines().last().expect("the ratio");
     assert!(last.contains("times as fast, with ") && last.ends_with(" on Redis"), "{shown}");

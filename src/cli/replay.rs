@@ -15,6 +15,7 @@ use crate::replay::report::{Report, count, grouped};
 use crate::replay::trace::Trace;
 use crate::replay::{FeatureSet, ItemFrom, Options, replay};
 use crate::shop::DEFAULT_LIMIT;
+use crate::shop::flash_sale::MAX_UNITS;
 use crate::{Env, Timestamp};
 
 /// How many expired keys the engine removes before it looks at its clock again.
@@ -28,7 +29,8 @@ const EXPIRE_AT_ONCE: usize = 1_000;
 ///
 /// Time is the trace's time: sessions, caches, counters and the shop's daemons all follow it. One
 /// exception: on a real Redis the TTLs of cached pages run by the server's clock, so that these
-/// outlive the trace and the hit rate is higher there, with fewer commands.
+/// outlive the trace and the hit rate is higher there, with fewer commands. So do the TTLs of the
+/// orders that --stock keeps for a week.
 #[derive(clap::Args)]
 #[command(allow_negative_numbers = true)] // To refuse them by their range.
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
@@ -63,6 +65,10 @@ pub(super) struct Args {
     /// Which features are fed: all, or core, which leaves out row cache, statistics and contacts
     #[arg(long, value_name = "SET", default_value_t)]
     features: FeatureSet,
+    /// Guard purchases by a flash sale: there are N units of each item, which are sold once each;
+    /// the order is the transaction, and one that comes again counts once
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=MAX_UNITS))]
+    stock: Option<u64>,
     /// Stop at the first malformed line
     #[arg(long)]
     strict: bool,
@@ -72,6 +78,11 @@ pub(super) struct Args {
 }
 
 pub(super) fn run(args: &Args) -> Result<ExitCode, Failure> {
+    if args.stock.is_some() && !cfg!(feature = "lua") && !args.backend.contains("://") {
+        return Err(Failure::new(
+            "--stock runs scripts, which this build has on a real Redis only",
+        ));
+    }
     // One thread: each event waits for its replies, and so needs no second one.
     let runtime = runtime(tokio::runtime::Builder::new_current_thread())?;
     match &args.compare {
@@ -192,6 +203,7 @@ async fn on<B: Backend>(
         item_from: args.item_from.clone(),
         maintenance: !args.no_maintenance,
         features: args.features,
+        stock: args.stock,
     };
     let bar = Bar::start(name, &args.files, trace.progress());
     let report = replay(backend, env, trace, &options, now_and_then).await;

@@ -12,6 +12,8 @@
 //! Who views an item reads its row, too, and every event enters the statistics; for these and the
 //! contacts see `extras`.
 //!
+//! Where each item has a stock, a flash sale decides what of an order is bought; see `sale`.
+//!
 //! A visitor's id is token and user of the session. Rows of one transaction that follow each other
 //! are one order, made when the next event is another. The renderer acts as the log says the
 //! server did: it fails for a status of 400 and above, so nothing of that is cached, and the
@@ -26,6 +28,7 @@ use super::extras::{Extras, FeatureSet};
 use super::features::Features;
 use super::item::{self, ItemFrom};
 use super::report::{Report, Upkeep};
+use super::sale::{Guard, Line};
 use super::schedule::Schedule;
 use super::tally::Tally;
 use super::trace::{Action, Event, Hit, ShopEvent, Trace, TraceError};
@@ -59,6 +62,9 @@ pub struct Options {
     pub maintenance: bool,
     /// Which features are fed.
     pub features: FeatureSet,
+    /// How many units there are of each item, for a flash sale that guards purchases: 1 to
+    /// [`MAX_UNITS`](crate::shop::flash_sale::MAX_UNITS). In memory it needs the feature `lua`.
+    pub stock: Option<u64>,
 }
 
 impl Default for Options {
@@ -69,6 +75,7 @@ impl Default for Options {
             item_from: ItemFrom::default(),
             maintenance: true,
             features: FeatureSet::default(),
+            stock: None,
         }
     }
 }
@@ -133,6 +140,7 @@ pub async fn replay<B: Backend>(
         extras.ask(&mut report).await?;
     }
     report.maintenance = driver.maintained();
+    report.sale = driver.guard.as_ref().map(Guard::done);
     report.trace = trace.tally().clone();
     report.commands = after.commands - before.commands;
     report.round_trips = after.round_trips - before.round_trips;
@@ -144,6 +152,7 @@ struct Driver<'o, B> {
     options: &'o Options,
     shop: Features<B>,
     extras: Option<Extras<B>>,
+    guard: Option<Guard<B>>,
     daemons: Option<Daemons<B>>,
     order: Option<PendingOrder>,
     tally: Tally,
@@ -159,6 +168,14 @@ struct PendingOrder {
 }
 
 impl PendingOrder {
+    /// The transaction; one that is missing, or too long to be an id, is made up.
+    fn transaction(&self) -> Vec<u8> {
+        match self.transaction.len() {
+            1..=MAX_ID => self.transaction.to_vec(),
+            _ => self.id(),
+        }
+    }
+
     /// An id that no other order of this trace has, since a transaction's rows may lie apart and
     /// its id may be missing.
     fn id(&self) -> Vec<u8> {
@@ -184,7 +201,8 @@ impl<'o, B: Backend> Driver<'o, B> {
             FeatureSet::All => Some(Extras::new(backend, &keys, env)),
             FeatureSet::Core => None,
         };
-        Self { options, shop, extras, daemons: None, order: None, tally: Tally::new() }
+        let guard = options.stock.map(|units| Guard::new(backend, &keys, env, units));
+        Self { options, shop, extras, guard, daemons: None, order: None, tally: Tally::new() }
     }
 
     /// What maintenance did; `None` when it was left out.
@@ -267,12 +285,32 @@ impl<'o, B: Backend> Driver<'o, B> {
 
     /// Makes the order whose rows have all been seen: what was bought leaves the cart.
     async fn complete_order(&mut self) -> Result<()> {
-        let Some(order) = self.order.take() else { return Ok(()) };
+        let Some(mut order) = self.order.take() else { return Ok(()) };
+        self.guard_order(&mut order).await?;
+        if order.items.is_empty() {
+            return Ok(());
+        }
         let items: Vec<(&[u8], i64)> = order.items.iter().map(|(i, n)| (&**i, *n)).collect();
         self.shop.purchases.record(&order.visitor, &order.id(), &items).await?;
         for (item, _) in &order.items {
             self.shop.cart.set(&order.visitor, item, 0).await?;
         }
+        Ok(())
+    }
+
+    /// Takes out of an order what a flash sale does not sell.
+    async fn guard_order(&mut self, order: &mut PendingOrder) -> Result<()> {
+        let Some(guard) = &mut self.guard else { return Ok(()) };
+        let transaction = order.transaction();
+        let mut sold = Vec::with_capacity(order.items.len());
+        for (item, count) in std::mem::take(&mut order.items) {
+            let (buyer, units) = (&*order.visitor, count.unsigned_abs());
+            let line = Line { item: &item, buyer, units, order: &transaction };
+            if guard.sells(line).await? {
+                sold.push((item, count));
+            }
+        }
+        order.items = sold;
         Ok(())
     }
 

@@ -16,6 +16,7 @@ mod inventory;
 mod item;
 mod pauses;
 pub mod report;
+mod sale;
 mod schedule;
 mod tally;
 pub mod trace;

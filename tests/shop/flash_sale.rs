@@ -47,12 +47,17 @@ each_backend! {
             assert_eq!(buy(b"bob", 3, b"o3"), Outcome::Sold(None));
             assert_eq!(buy(b"eve", 1, b"o4"), Outcome::SoldOut(0));
             assert_eq!(sale.stock(&item).wait().unwrap(), stock(0, 0, 5));
+            let repeated = |buyer: &[u8], units, order: &[u8]| {
+                sale.buy(&item, buyer, units, order).wait().unwrap().repeated
+            };
+            assert!(repeated(b"ann", 2, b"o1") && !repeated(b"ann", 2, b"o2"));
             // One who was turned away may come again.
             assert!(sale.give_back(&item, b"o1").wait().unwrap());
             assert!(sale.give_back(&item, b"o1").wait().unwrap());
             assert!(!sale.give_back(&item, b"o9").wait().unwrap());
             assert_eq!(sale.stock(&item).wait().unwrap(), stock(2, 0, 3));
             assert_eq!(buy(b"ann", 2, b"o1"), Outcome::Ended);
+            assert!(repeated(b"ann", 2, b"o1") && !repeated(b"eve", 1, b"o4"));
             assert_eq!(buy(b"eve", 1, b"o4"), Outcome::Sold(None));
         }
     }

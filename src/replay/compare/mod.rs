@@ -5,7 +5,7 @@
 //!
 //! Keys with a time to live are apart: on the engine they end in the trace's time, on a real
 //! server by the server's own clock, so either side may hold some that the other has not, and
-//! none of it is a difference. After a replay these are the cached pages, and are called that.
+//! none of it is a difference. After a replay these are cached pages, and the orders of a sale.
 
 mod content;
 
@@ -89,7 +89,7 @@ impl fmt::Display for Timed {
         const WHY: &str = "TTL runs by the server's clock, not the trace's";
         let only = |n: u64, side: &str| {
             let (are, their) = if n == 1 { ("is", "its") } else { ("are", "their") };
-            format!("{} {are} left {side} only: {their}", count(n, "cached page"))
+            format!("{} {are} left {side} only: {their}", count(n, "timed key"))
         };
         if self.redis_only > 0 {
             writeln!(f, "{} {WHY}", only(self.redis_only, "on Redis"))?;
@@ -98,8 +98,8 @@ impl fmt::Display for Timed {
             writeln!(f, "{} {WHY} on Redis", only(self.memory_only, "in memory"))?;
         }
         if self.equal + self.different > 0 {
-            let (pages, n) = (count(self.equal + self.different, "cached page"), self.different);
-            writeln!(f, "{pages} on both sides, {} different", grouped(n))?;
+            let (keys, n) = (count(self.equal + self.different, "timed key"), self.different);
+            writeln!(f, "{keys} on both sides, {} different", grouped(n))?;
         }
         Ok(())
     }

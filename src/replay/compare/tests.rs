@@ -100,14 +100,14 @@ fn keys_with_a_time_to_live_are_apart() {
     assert_eq!(found, Comparison { timed, ..Comparison::default() });
     let text = found.to_string();
     for line in [
-        "1 cached page is left on Redis only: its TTL runs by the server's clock, not the trace's",
-        "1 cached page is left in memory only: its TTL runs by the server's clock, not the trace's",
-        "3 cached pages on both sides, 2 different",
+        "1 timed key is left on Redis only: its TTL runs by the server's clock, not the trace's",
+        "1 timed key is left in memory only: its TTL runs by the server's clock, not the trace's",
+        "3 timed keys on both sides, 2 different",
     ] {
         assert!(text.lines().any(|l| l.starts_with(line)), "{line:?} is missing in\n{text}");
     }
     let timed = Timed { redis_only: 143, ..Timed::default() };
-    let text = "143 cached pages are left on Redis only: \
+    let text = "143 timed keys are left on Redis only: \
                 their TTL runs by the server's clock, not the trace's\n";
     assert_eq!(timed.to_string(), text);
 }

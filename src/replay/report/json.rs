@@ -50,6 +50,14 @@ impl Report {
                 "last_visitor": text(&c.last_visitor),
                 "last_items": c.last_items.iter().map(text).collect::<Vec<_>>(),
             })),
+            "flash_sale": self.sale.map(|s| json!({
+                "units_per_item": s.units,
+                "items": s.items.count,
+                "items_or_more": s.items.or_more,
+                "sold": s.sold,
+                "sold_out": s.sold_out,
+                "repeated": s.repeated,
+            })),
             "maintenance": self.maintenance.map(|m| json!({
                 "sessions_dropped": m.sessions_dropped,
                 "rescales": m.rescales,

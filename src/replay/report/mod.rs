@@ -52,6 +52,8 @@ pub struct Report {
     pub statistics: Vec<Measured>,
     /// What visitors put into their carts last; `None` when nobody did.
     pub carts: Option<Carts>,
+    /// What the flash sale did; `None` when there was none.
+    pub sale: Option<Sale>,
     /// What maintenance did; `None` when it was left out.
     pub maintenance: Option<Upkeep>,
     /// Commands sent to the backend.
@@ -197,6 +199,21 @@ pub struct Carts {
     pub last_visitor: Bytes,
     /// That visitor's items, the newest first; at most [`LISTED`].
     pub last_items: Vec<Bytes>,
+}
+
+/// What a flash sale did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Sale {
+    /// Units that there were of each item.
+    pub units: u64,
+    /// Items that somebody ordered.
+    pub items: Distinct,
+    /// Units sold.
+    pub sold: u64,
+    /// Units that somebody ordered when too few were left.
+    pub sold_out: u64,
+    /// Items in orders that had been made before, and so were not sold again.
+    pub repeated: u64,
 }
 
 /// What maintenance did.

@@ -52,6 +52,13 @@ fn report() -> Report {
             last_visitor: "ada".into(),
             last_items: vec!["cup".into(), Bytes::from(&b"\xfe"[..])],
         }),
+        sale: Some(Sale {
+            units: 2,
+            items: Distinct { count: 40, or_more: false },
+            sold: 57,
+            sold_out: 26,
+            repeated: 1,
+        }),
         maintenance: Some(Upkeep { rescales: 288, rows_refreshed: 9, ..Upkeep::default() }),
         commands: 20,
         round_trips: 6,
@@ -78,6 +85,10 @@ fn json_has_its_documented_fields() {
     assert_eq!((&measured["kind"], &measured["mean"]), (&"bytes".into(), &6.0.into()));
     assert_eq!(measured["standard_deviation"], 8.0_f64.sqrt());
     assert_eq!(json["recent_carts"]["last_items"][1], "\\xfe");
+    assert_eq!(json["flash_sale"]["units_per_item"], 2);
+    let sale = &json["flash_sale"];
+    assert_eq!((&sale["sold"], &sale["sold_out"]), (&57.into(), &26.into()));
+    assert_eq!((&sale["repeated"], &sale["items"]), (&1.into(), &40.into()));
     assert_eq!(json["maintenance"]["rescales"], 288);
     assert_eq!(json["maintenance"]["rows_refreshed"], 9);
     assert_eq!(json["events_per_second"], 500.0);
@@ -100,6 +111,8 @@ fn text_names_every_number() {
         "1,500 from the cache, 500 loaded, 7 held; hit rate 75.0 %",
         "of 3 visitors; the last, ada: cup, \\xfe",
         "9 item rows loaded again, 0 dropped",
+        "57 units sold of 2 of each of 40 items",
+        "26 sold out, 1 repeated order\n",
         "answer bytes",
         "2.828",
         "20 in 6 round trips",

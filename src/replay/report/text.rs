@@ -43,6 +43,12 @@ impl fmt::Display for Report {
             let items = items.join(", ");
             facts.add("carts", format!("of {visitors} visitors; the last, {last}: {items}"));
         }
+        if let Some(s) = self.sale {
+            let (sold, units) = (count(s.sold, "unit"), grouped(s.units));
+            facts.add("flash sale", format!("{sold} sold of {units} of each of {} items", s.items));
+            let (out, again) = (grouped(s.sold_out), count(s.repeated, "repeated order"));
+            facts.add("", format!("{out} sold out, {again}"));
+        }
         if let Some(m) = self.maintenance {
             let (sessions, times) =
                 (count(m.sessions_dropped, "session"), count(m.rescales, "time"));

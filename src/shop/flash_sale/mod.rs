@@ -92,6 +92,8 @@ pub struct Answer {
     pub outcome: Outcome,
     /// How many tries it took; more than one only when optimistic.
     pub attempts: u32,
+    /// Whether the order had been answered before, so that nothing changed now.
+    pub repeated: bool,
 }
 
 /// The units of an item.
@@ -230,7 +232,7 @@ impl<B: Backend> FlashSale<B> {
             millis(self.reservation).into(),
             millis(ORDERS_KEPT).into(),
         ];
-        let (code, n): (i64, i64) =
+        let (code, n, known): (i64, i64, i64) =
             self.backend.script(&script::BUY, &names(&order.keys), &args).await?;
         let outcome = match code {
             1 => Outcome::Sold(u64::try_from(n).ok().map(Duration::from_millis)),
@@ -239,7 +241,7 @@ impl<B: Backend> FlashSale<B> {
             4 => Outcome::Ended,
             _ => return Err(Error::unexpected("1 to 4", &code)),
         };
-        Ok(Answer { outcome, attempts: 1 })
+        Ok(Answer { outcome, attempts: 1, repeated: known == 1 })
     }
 
     async fn optimistic(&self, order: &Order<'_>) -> Result<Answer> {
@@ -250,8 +252,8 @@ impl<B: Backend> FlashSale<B> {
         loop {
             attempts = attempts.saturating_add(1);
             self.count(attempts);
-            if let Some(outcome) = self.attempt(&mut session, order).await? {
-                return Ok(Answer { outcome, attempts });
+            if let Some((outcome, repeated)) = self.attempt(&mut session, order).await? {
+                return Ok(Answer { outcome, attempts, repeated });
             }
             let spent = self.backend.monotonic().saturating_sub(began).max(waited);
             if spent >= self.patience.length() {
@@ -265,12 +267,13 @@ impl<B: Backend> FlashSale<B> {
         }
     }
 
-    /// Tries once; `None`: somebody was faster, and nothing was done.
+    /// Tries once; says whether the order was known. `None`: somebody was faster, and nothing was
+    /// done.
     async fn attempt(
         &self,
         session: &mut B::Session,
         order: &Order<'_>,
-    ) -> Result<Option<Outcome>> {
+    ) -> Result<Option<(Outcome, bool)>> {
         let [stock, orders, reserved, buyers, sold] = &order.keys;
         let field = [b"o", order.id].concat();
         let time = Cmd::<(i64, i64)>::new(&crate::commands::server::TIME);
@@ -301,20 +304,21 @@ impl<B: Backend> FlashSale<B> {
         };
         if let Some(known) = known {
             let left = end.map(|end| end as i64 - now);
-            return Ok(Some(match (known.first(), left) {
+            let outcome = match (known.first(), left) {
                 (Some(b's'), _) => Outcome::Sold(None),
                 (Some(b'r'), Some(left @ 0..)) => {
                     Outcome::Sold(Some(Duration::from_millis(left as u64)))
                 }
                 _ => Outcome::Ended,
-            }));
+            };
+            return Ok(Some((outcome, true)));
         }
         let too_many = self.limit > 0 && own + order.units > self.limit;
         if too_many {
-            return Ok(Some(Outcome::LimitReached(own)));
+            return Ok(Some((Outcome::LimitReached(own), false)));
         }
         if free < order.units {
-            return Ok(Some(Outcome::SoldOut(free)));
+            return Ok(Some((Outcome::SoldOut(free), false)));
         }
         let reserves = !self.reservation.is_zero();
         let until = now + millis(self.reservation) as i64;
@@ -330,7 +334,7 @@ impl<B: Backend> FlashSale<B> {
             (cmd::expire(orders, ORDERS_KEPT), cmd::expire(buyers, ORDERS_KEPT)),
         );
         let left = reserves.then_some(self.reservation);
-        Ok(session.commit(batch).await?.map(|_| Outcome::Sold(left)))
+        Ok(session.commit(batch).await?.map(|_| (Outcome::Sold(left), false)))
     }
 
     fn count(&self, attempt: u32) {

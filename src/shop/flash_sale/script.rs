@@ -50,26 +50,26 @@ end
 ///
 /// Gives `{1, ms left of the reservation}`, -1 where there is none; `{2, units free}` when these
 /// are too few; `{3, units of the buyer}` when it would be too many; `{4, 0}` when the order has
-/// lapsed or was given back.
+/// lapsed or was given back. A third number: 1 when the order was known, so that nothing changed.
 pub(super) static BUY: Script = script!(
     "
 local id, buyer, units = ARGV[1], ARGV[2], tonumber(ARGV[3])
 local state = order_of(id)
-if state == 's' then return {1, -1} end
+if state == 's' then return {1, -1, 1} end
 if state == 'r' then
   local left = redis.call('ZSCORE', reserved, id) - now
-  if left >= 0 then return {1, left} end
+  if left >= 0 then return {1, left, 1} end
 end
-if state then return {4, 0} end
+if state then return {4, 0, 1} end
 local own = tonumber(redis.call('HGET', buyers, buyer) or 0)
 if tonumber(ARGV[4]) > 0 and own + units > tonumber(ARGV[4]) then
   reclaim(100)
   own = tonumber(redis.call('HGET', buyers, buyer) or 0)
-  if own + units > tonumber(ARGV[4]) then return {3, own} end
+  if own + units > tonumber(ARGV[4]) then return {3, own, 0} end
 end
 local left = tonumber(redis.call('GET', stock) or 0)
 while left < units and reclaim(100) > 0 do left = tonumber(redis.call('GET', stock) or 0) end
-if left < units then return {2, left} end
+if left < units then return {2, left, 0} end
 redis.call('DECRBY', stock, units)
 redis.call('HINCRBY', buyers, buyer, units)
 local answer = -1
@@ -82,7 +82,7 @@ else
   answer = tonumber(ARGV[5])
 end
 for _, key in ipairs({orders, buyers}) do redis.call('PEXPIRE', key, ARGV[6]) end
-return {1, answer}
+return {1, answer, 0}
 "
 );
 
