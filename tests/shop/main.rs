@@ -40,3 +40,5 @@ mod sessions;
 #[cfg(feature = "lua")]
 mod slots;
 mod statistics;
+#[cfg(feature = "lua")]
+mod twins;
