@@ -46,30 +46,35 @@ impl<'a> From<&'a [u8]> for Arg<'a> {
 }
 
 impl<'a, const N: usize> From<&'a [u8; N]> for Arg<'a> {
+    #[inline]
     fn from(bytes: &'a [u8; N]) -> Self {
         Self(Repr::Borrowed(bytes))
     }
 }
 
 impl<'a> From<&'a str> for Arg<'a> {
+    #[inline]
     fn from(text: &'a str) -> Self {
         Self(Repr::Borrowed(text.as_bytes()))
     }
 }
 
 impl<'a> From<&'a Vec<u8>> for Arg<'a> {
+    #[inline]
     fn from(bytes: &'a Vec<u8>) -> Self {
         Self(Repr::Borrowed(bytes))
     }
 }
 
 impl<'a> From<&'a Bytes> for Arg<'a> {
+    #[inline]
     fn from(bytes: &'a Bytes) -> Self {
         Self(Repr::Borrowed(bytes))
     }
 }
 
 impl From<Bytes> for Arg<'_> {
+    #[inline]
     fn from(bytes: Bytes) -> Self {
         Self(Repr::Owned(bytes))
     }
@@ -94,6 +99,7 @@ impl From<i64> for Arg<'_> {
 }
 
 impl From<i32> for Arg<'_> {
+    #[inline]
     fn from(n: i32) -> Self {
         i64::from(n).into()
     }
@@ -106,6 +112,7 @@ impl From<u64> for Arg<'_> {
 }
 
 impl From<usize> for Arg<'_> {
+    #[inline]
     fn from(n: usize) -> Self {
         (n as u64).into()
     }
@@ -135,18 +142,21 @@ impl From<f64> for Arg<'_> {
 pub struct Score(Arg<'static>);
 
 impl From<f64> for Score {
+    #[inline]
     fn from(x: f64) -> Self {
         Self(x.into())
     }
 }
 
 impl From<i64> for Score {
+    #[inline]
     fn from(n: i64) -> Self {
         Self(n.into())
     }
 }
 
 impl From<i32> for Score {
+    #[inline]
     fn from(n: i32) -> Self {
         Self(n.into())
     }
@@ -178,6 +188,7 @@ impl From<Timestamp> for Score {
 }
 
 impl From<Score> for Arg<'_> {
+    #[inline]
     fn from(score: Score) -> Self {
         score.0
     }

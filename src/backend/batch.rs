@@ -86,7 +86,11 @@ impl<B: Batch> Batch for Vec<B> {
     }
 
     fn output(&self, replies: &mut Pending) -> Result<Self::Output> {
-        self.iter().map(|batch| batch.output(replies)).collect()
+        let mut outputs = Vec::with_capacity(self.len());
+        for batch in self {
+            outputs.push(batch.output(replies)?);
+        }
+        Ok(outputs)
     }
 }
 

@@ -74,6 +74,21 @@ impl<'a, T> Cmd<'a, T> {
         self
     }
 
+    /// Adds two arguments for each pair.
+    #[must_use]
+    fn pairs<A: Into<Arg<'a>>, B: Into<Arg<'a>>>(
+        mut self,
+        pairs: impl IntoIterator<Item = (A, B)>,
+    ) -> Self {
+        let pairs = pairs.into_iter();
+        self.args.reserve(2 * pairs.size_hint().0);
+        for (a, b) in pairs {
+            self.args.push(a.into());
+            self.args.push(b.into());
+        }
+        self
+    }
+
     /// The reply as its type. What a script did before it failed stands: its error is no refusal.
     #[inline]
     pub(super) fn read(&self, reply: Value) -> Result<T>

@@ -29,13 +29,13 @@ use crate::resp::{Protocol, Value};
 /// ```
 #[derive(Debug, Default)]
 pub struct Calls<'a> {
-    words: SmallVec<[&'a [u8]; 24]>,
+    words: SmallVec<[&'a [u8]; 48]>,
     /// The row of each line and where its words end.
-    lines: SmallVec<[(&'static Spec, usize); 6]>,
+    lines: SmallVec<[(&'static Spec, usize); 12]>,
 }
 
 /// The replies to [`Calls`], one each, in order.
-pub type Replies = SmallVec<[Value; 6]>;
+pub type Replies = SmallVec<[Value; 8]>;
 
 impl<'a> Calls<'a> {
     /// Adds a line that calls `spec`, starting with its name.
@@ -52,9 +52,7 @@ impl<'a> Calls<'a> {
         } else {
             self.words.push(spec.name.as_bytes());
         }
-        for arg in args {
-            self.words.push(arg);
-        }
+        self.words.extend(args);
         self.lines.push((spec, self.words.len()));
     }
 

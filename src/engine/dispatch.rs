@@ -10,7 +10,7 @@ use crate::error::WireError;
 use crate::resp::{Protocol, Value};
 
 /// The keys of a command line, with what is done to each.
-pub(super) type Keys<'a> = SmallVec<[(&'a [u8], Access); 6]>;
+pub(super) type Keys<'a> = SmallVec<[(&'a [u8], Access); 10]>;
 
 /// Runs a command that needs no session, on behalf of a client if one is known.
 #[inline]

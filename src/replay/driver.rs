@@ -359,7 +359,9 @@ impl<'o, B: Backend> Driver<'o, B> {
 
 /// The page of an item: `/?item=ID`, encoded where the id holds what a URL may not.
 fn page_of(item: &[u8]) -> Vec<u8> {
-    let mut url = b"/?item=".to_vec();
+    const START: &[u8] = b"/?item=";
+    let mut url = Vec::with_capacity(START.len() + item.len());
+    url.extend_from_slice(START);
     for &b in item {
         if b.is_ascii_alphanumeric() || b"-._~".contains(&b) {
             url.push(b);

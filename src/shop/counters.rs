@@ -41,7 +41,7 @@ use super::check::id;
 use super::keys::{Key, Keys};
 use super::once::{self, IdsKept};
 use crate::backend::{Arg, Backend, Batch, Session, cmd};
-use crate::bytes::Bytes;
+use crate::bytes::{Buffer, Bytes};
 use crate::env::Timestamp;
 use crate::error::{Error, Result};
 use crate::types::number::parse_i64;
@@ -96,14 +96,18 @@ pub struct Counters<B> {
 #[derive(Clone, Debug)]
 struct Beginning {
     precision: u32,
-    member: SmallVec<[u8; 40]>,
+    member: Member,
     key: Key,
 }
+
+/// A member of `known:`.
+type Member = Buffer<38>;
 
 impl Beginning {
     fn all(keys: &Keys, precisions: &[u32]) -> Vec<Self> {
         let each = |&precision: &u32| {
-            let mut member = SmallVec::from_slice(&Arg::from(u64::from(precision)));
+            let mut member = Member::new();
+            member.extend(&Arg::from(u64::from(precision)));
             member.push(b':');
             Self { precision, member, key: keys.counts(precision) }
         };
@@ -296,7 +300,7 @@ fn add<'a>(known: &'a [u8], slices: &'a [Slice]) -> impl Batch + use<'a> {
 /// A step in one slice.
 struct Slice {
     /// In `known:`.
-    member: SmallVec<[u8; 40]>,
+    member: Member,
     key: Key,
     start: i64,
     by: i64,
@@ -305,7 +309,7 @@ struct Slice {
 impl Slice {
     fn new(begin: &Beginning, name: &[u8], by: i64, now: i64) -> Self {
         let mut member = begin.member.clone();
-        member.extend_from_slice(name);
+        member.extend(name);
         let length = i64::from(begin.precision);
         // Saturates where a clock shows the first years that 64 bits can.
         let start = now.div_euclid(length).saturating_mul(length);

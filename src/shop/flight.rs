@@ -49,6 +49,8 @@ pub(super) struct Lead {
     flights: Flights,
     key: Bytes,
     flight: Arc<Flight>,
+    /// How the flight ends when this is dropped.
+    end: Phase,
 }
 
 impl Flights {
@@ -60,7 +62,7 @@ impl Flights {
             Entry::Vacant(free) => {
                 let flight = Arc::<Flight>::default();
                 free.insert(Arc::clone(&flight));
-                Part::Lead(Lead { flights: self.clone(), key, flight })
+                Part::Lead(Lead { flights: self.clone(), key, flight, end: Phase::Lost })
             }
         }
     }
@@ -73,26 +75,19 @@ impl Flights {
 
 impl Lead {
     /// Ends the flight with a result for all who wait.
-    pub(super) fn land(self, result: Bytes) {
-        self.end(Phase::Landed(result));
-    }
-
-    fn end(&self, end: Phase) {
-        self.flights.0.remove_if(&self.key, |_, flight| Arc::ptr_eq(flight, &self.flight));
-        let mut state = self.flight.0.lock();
-        // What has landed stays landed when its leader is dropped.
-        if matches!(state.phase, Phase::Flying) {
-            state.phase = end;
-        }
-        let followers = std::mem::take(&mut state.followers);
-        drop(state);
-        followers.into_iter().for_each(Waker::wake);
+    pub(super) fn land(mut self, result: Bytes) {
+        self.end = Phase::Landed(result);
     }
 }
 
 impl Drop for Lead {
     fn drop(&mut self) {
-        self.end(Phase::Lost);
+        self.flights.0.remove_if(&self.key, |_, flight| Arc::ptr_eq(flight, &self.flight));
+        let mut state = self.flight.0.lock();
+        state.phase = std::mem::take(&mut self.end);
+        let followers = std::mem::take(&mut state.followers);
+        drop(state);
+        followers.into_iter().for_each(Waker::wake);
     }
 }
 

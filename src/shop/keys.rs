@@ -40,10 +40,8 @@
 use std::fmt;
 use std::ops::Deref;
 
-use smallvec::SmallVec;
-
 use crate::backend::Arg;
-use crate::bytes::Bytes;
+use crate::bytes::{Buffer, Bytes};
 
 /// Makes the names of all keys, in a namespace or in none. Cheap to clone.
 ///
@@ -88,7 +86,7 @@ const ROWS: &[u8] = b"rows";
 
 /// The name of a key.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Key(SmallVec<[u8; 64]>);
+pub struct Key(Buffer<62>);
 
 impl Keys {
     /// Names without a namespace.
@@ -98,7 +96,7 @@ impl Keys {
 
     /// Names in a namespace: several shops can share a server.
     pub fn in_namespace(name: impl AsRef<[u8]>) -> Self {
-        let mut key = Key(SmallVec::new());
+        let mut key = Key(Buffer::new());
         key.namespace(name.as_ref());
         key.raw(b"/");
         Self { prefix: Bytes::copy_from(&key), clustered: false }
@@ -107,7 +105,7 @@ impl Keys {
     /// Names in a namespace that is a hash tag too: all keys are in one slot of a Redis Cluster.
     /// For a shop that one node can hold.
     pub fn tagged(name: impl AsRef<[u8]>) -> Self {
-        let mut key = Key(SmallVec::new());
+        let mut key = Key(Buffer::new());
         key.raw(b"{");
         key.namespace(name.as_ref());
         key.raw(b"}/");
@@ -127,7 +125,7 @@ impl Keys {
 
     /// How a name begins whose slot is that of the whole group.
     fn shared(&self, group: &[u8], feature: &[u8]) -> Key {
-        let mut key = Key(SmallVec::new());
+        let mut key = Key(Buffer::new());
         if self.clustered {
             key.raw(b"{");
             key.raw(&self.prefix);
@@ -142,7 +140,7 @@ impl Keys {
 
     /// How a name begins whose slot is that of these ids.
     fn own<const N: usize>(&self, feature: &[u8], ids: [&[u8]; N]) -> Key {
-        let mut key = Key(SmallVec::new());
+        let mut key = Key(Buffer::new());
         key.raw(&self.prefix);
         key.raw(feature);
         if self.clustered {
@@ -397,7 +395,7 @@ impl Keys {
 
 impl Key {
     fn raw(&mut self, bytes: &[u8]) {
-        self.0.extend_from_slice(bytes);
+        self.0.extend(bytes);
     }
 
     fn and(mut self, bytes: &[u8]) -> Self {
@@ -438,9 +436,21 @@ impl Key {
     }
 }
 
+#[inline]
 fn is_special(b: u8) -> bool {
-    matches!(b, b':' | b'{' | b'}' | b'%')
+    SPECIAL[usize::from(b)]
 }
+
+/// The bytes that an id is not written with.
+const SPECIAL: [bool; 256] = {
+    let mut special = [false; 256];
+    let (mut i, written) = (0, b":{}%");
+    while i < written.len() {
+        special[written[i] as usize] = true;
+        i += 1;
+    }
+    special
+};
 
 impl Deref for Key {
     type Target = [u8];
@@ -457,6 +467,7 @@ impl AsRef<[u8]> for Key {
 }
 
 impl<'a> From<&'a Key> for Arg<'a> {
+    #[inline]
     fn from(key: &'a Key) -> Self {
         (&**key).into()
     }
@@ -464,7 +475,7 @@ impl<'a> From<&'a Key> for Arg<'a> {
 
 impl fmt::Debug for Key {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "\"{}\"", self.escape_ascii())
+        self.0.fmt(f)
     }
 }
 

@@ -11,6 +11,7 @@
 //! Source: the request caching of the published articles. Theirs takes an empty page for a miss,
 //! and lets everybody render when a popular page expires.
 
+use std::borrow::Cow;
 use std::future::Future;
 use std::time::Duration;
 
@@ -191,7 +192,7 @@ where
 }
 
 /// The item whose page `url` is, if that page may be cached.
-fn cacheable_item(url: &[u8]) -> Option<Vec<u8>> {
+fn cacheable_item(url: &[u8]) -> Option<Cow<'_, [u8]>> {
     if url.len() > MAX_URL {
         return None;
     }
@@ -199,7 +200,7 @@ fn cacheable_item(url: &[u8]) -> Option<Vec<u8>> {
     for (name, value) in url::query(url) {
         match &*name {
             b"_" => return None,
-            b"item" if !value.is_empty() => item = Some(value.into_owned()),
+            b"item" if !value.is_empty() => item = Some(value),
             _ => {}
         }
     }
@@ -213,7 +214,7 @@ mod tests {
 
     #[test]
     fn the_query_decides_what_may_be_cached() {
-        let item = |url: &str| cacheable_item(url.as_bytes());
+        let item = |url: &'static str| cacheable_item(url.as_bytes());
         assert_eq!(item("http://test.com/?item=itemX").as_deref(), Some(&b"itemX"[..]));
         assert_eq!(item("/?item=a&item=b").as_deref(), Some(&b"b"[..]));
         assert_eq!(item("/?item=a&item=").as_deref(), Some(&b"a"[..]));

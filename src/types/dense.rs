@@ -26,7 +26,7 @@ use std::mem;
 use foldhash::quality::FixedState;
 
 use self::index::Index;
-use crate::bytes::Bytes;
+use crate::bytes::{Bytes, same};
 
 const CHUNK_BITS: usize = 9;
 /// Entries in a full chunk.
@@ -79,7 +79,7 @@ impl<T: Keyed> Dense<T> {
     #[inline]
     pub(crate) fn find(&self, key: &[u8]) -> Option<usize> {
         if self.index.is_empty() {
-            return self.chunks.first()?.iter().position(|entry| entry.key() == key);
+            return self.chunks.first()?.iter().position(|entry| same(entry.key(), key));
         }
         self.find_hashed(hash_key(key), key)
     }
@@ -88,9 +88,9 @@ impl<T: Keyed> Dense<T> {
     #[inline]
     pub(crate) fn find_hashed(&self, hash: u64, key: &[u8]) -> Option<usize> {
         if self.index.is_empty() {
-            return self.chunks.first()?.iter().position(|entry| entry.key() == key);
+            return self.chunks.first()?.iter().position(|entry| same(entry.key(), key));
         }
-        let found = self.index.find(hash, |pos| at(&self.chunks, pos).key() == key);
+        let found = self.index.find(hash, |pos| same(at(&self.chunks, pos).key(), key));
         found.map(|pos| pos as usize)
     }
 

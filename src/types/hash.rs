@@ -18,7 +18,7 @@ use std::ops::Range;
 use super::dense::{self, Dense, Keyed};
 use super::limits::Limits;
 use super::packed::{self, Entries};
-use crate::bytes::Bytes;
+use crate::bytes::{Bytes, same};
 
 /// Bytes in front of the packed pairs: the count, and the size of the last pair.
 const HEADER: usize = 4;
@@ -293,24 +293,16 @@ fn set_packed_len(buf: &mut Box<[u8]>, len: usize) {
     }
 }
 
-/// Where a pair lies in the packed form: the offsets of its two entries, of the field's bytes and
-/// of what follows.
+/// Where a pair lies in the packed form: the offsets of its two entries, of the bytes of its value
+/// and of what follows.
 struct Pair {
     start: usize,
-    name: usize,
     value: usize,
     value_len: usize,
     end: usize,
 }
 
 impl Pair {
-    /// Whether this is the pair of `field`.
-    #[inline]
-    fn is(&self, buf: &[u8], field: &[u8]) -> bool {
-        self.value - self.name == field.len()
-            && buf.get(self.name..self.value).is_some_and(|name| same(name, field))
-    }
-
     fn value_bytes(&self) -> Range<usize> {
         self.end - self.value_len..self.end
     }
@@ -321,35 +313,28 @@ impl Pair {
 fn find(buf: &[u8], field: &[u8]) -> Option<Pair> {
     let last = last_size(buf);
     if last > 0
-        && let Some(pair) = pair_at(buf, buf.len().checked_sub(last)?)
-        && pair.is(buf, field)
+        && let Some(pair) = find_in(buf, buf.get(buf.len().checked_sub(last)?..)?, field)
     {
         return Some(pair);
     }
-    let mut start = HEADER;
+    find_in(buf, buf.get(HEADER..)?, field)
+}
+
+/// The pair of `field` among those in `pairs`, the end of `buf`.
+#[inline]
+fn find_in(buf: &[u8], mut pairs: &[u8], field: &[u8]) -> Option<Pair> {
     loop {
-        let pair = pair_at(buf, start)?;
-        if pair.is(buf, field) {
-            return Some(pair);
+        let (name, values) = packed::split_first(pairs)?;
+        let (value, rest) = packed::split_first(values)?;
+        if same(name, field) {
+            return Some(Pair {
+                start: buf.len() - pairs.len(),
+                value: buf.len() - values.len(),
+                value_len: value.len(),
+                end: buf.len() - rest.len(),
+            });
         }
-        start = pair.end;
-    }
-}
-
-#[inline]
-fn pair_at(buf: &[u8], start: usize) -> Option<Pair> {
-    let name = packed::bytes_at(buf, start)?;
-    let value = packed::bytes_at(buf, name.end)?;
-    Some(Pair { start, name: name.start, value: name.end, value_len: value.len(), end: value.end })
-}
-
-/// Whether two fields of equal length are the same. Fields of a hash tend to begin alike (times,
-/// prefixes), so their ends are compared first, without a call.
-#[inline]
-fn same(a: &[u8], b: &[u8]) -> bool {
-    match (a.last_chunk::<8>(), b.last_chunk::<8>()) {
-        (Some(a_end), Some(b_end)) if a_end != b_end => false,
-        _ => a == b,
+        pairs = rest;
     }
 }
 

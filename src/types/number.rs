@@ -51,6 +51,9 @@ pub fn parse_i64(text: &[u8]) -> Option<i64> {
 /// assert_eq!(parse_f64(b" 1"), None);
 /// ```
 pub fn parse_f64(text: &[u8]) -> Option<f64> {
+    if let Some(value) = short_decimal(text) {
+        return Some(value);
+    }
     if let Some(n) = parse_i64(text) {
         return Some(n as f64); // rounds once, as reading the digits would
     }
@@ -75,14 +78,12 @@ pub fn parse_c_f64(text: &[u8]) -> Option<f64> {
     }
     let space = |b: &u8| matches!(b, b' ' | b'\t'..=b'\r');
     let start = text.iter().position(|b| !space(b))?;
-    convert(&text[start..]).map(|(n, _)| n)
+    let text = &text[start..];
+    short_decimal(text).or_else(|| convert(text).map(|(n, _)| n))
 }
 
 /// The number that `strtod` reads, and whether a double can hold it: if not it is infinite or 0.
 fn convert(text: &[u8]) -> Option<(f64, bool)> {
-    if let Some(value) = short_decimal(text) {
-        return Some((value, true));
-    }
     let (negative, numeral) = scan(text)?;
     let (magnitude, fits) = match numeral {
         Numeral::Infinity => (f64::INFINITY, true),
@@ -114,26 +115,22 @@ fn short_decimal(text: &[u8]) -> Option<f64> {
         [b'-', rest @ ..] => (true, rest),
         _ => (false, text),
     };
-    let (mut digits, mut places) = (0_u64, None);
-    for &byte in unsigned {
-        match byte {
-            b'0'..=b'9' => digits = digits * 10 + u64::from(byte - b'0'),
-            b'.' if places.is_none() => places = Some(0),
-            _ => return None,
-        }
-        // Far below what would overflow.
-        if digits >= 1 << 53 {
-            return None;
-        }
-        if let Some(places) = places.as_mut().filter(|_| byte != b'.') {
-            *places += 1;
-        }
-    }
-    let ends_in_digits = |end: Option<&u8>| end.is_some_and(u8::is_ascii_digit);
-    if !ends_in_digits(unsigned.first()) || !ends_in_digits(unsigned.last()) {
+    // So long that it cannot overflow.
+    if unsigned.len() > 19 || !unsigned.last()?.is_ascii_digit() || unsigned[0] == b'.' {
         return None;
     }
-    let value = digits as f64 / POWERS.get(places.unwrap_or(0))?;
+    let (mut digits, mut places) = (0_u64, 0);
+    for (at, &byte) in unsigned.iter().enumerate() {
+        match byte {
+            b'0'..=b'9' => digits = digits * 10 + u64::from(byte - b'0'),
+            b'.' if places == 0 => places = unsigned.len() - 1 - at,
+            _ => return None,
+        }
+    }
+    if digits >= 1 << 53 {
+        return None;
+    }
+    let value = digits as f64 / POWERS.get(places)?;
     Some(if negative { -value } else { value })
 }
 

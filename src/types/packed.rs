@@ -41,9 +41,19 @@ impl<'a> Iterator for Entries<'a> {
     }
 }
 
+/// The bytes of the first of these entries, and the entries behind it; `None` if there is none.
+#[inline]
+pub(crate) fn split_first(entries: &[u8]) -> Option<(&[u8], &[u8])> {
+    if let [len @ ..0x80, rest @ ..] = entries {
+        return rest.split_at_checked(usize::from(*len));
+    }
+    let bytes = long_bytes_at(entries, 0)?;
+    Some((entries.get(bytes.clone())?, entries.get(bytes.end..)?))
+}
+
 /// Where the bytes of the entry at offset `at` lie; `None` at the end of the buffer.
 #[inline]
-pub(crate) fn bytes_at(buf: &[u8], at: usize) -> Option<Range<usize>> {
+fn bytes_at(buf: &[u8], at: usize) -> Option<Range<usize>> {
     let first = usize::from(*buf.get(at)?);
     if first < 0x80 { Some(at + 1..at + 1 + first) } else { long_bytes_at(buf, at) }
 }

@@ -22,7 +22,7 @@ use super::dense::{self, Dense, scan_page};
 use super::limits::Limits;
 use super::number;
 use super::packed::{self, Entries};
-use crate::bytes::Bytes;
+use crate::bytes::{Bytes, same};
 
 /// First byte of a packed run of strings.
 const STRINGS: u8 = 0;
@@ -241,7 +241,7 @@ impl Set {
     fn position(&self, member: &[u8]) -> Option<usize> {
         match &self.0 {
             Repr::Small(buf) if holds_strings(buf) => {
-                Entries::new(buf, 1).position(|entry| entry == member)
+                Entries::new(buf, 1).position(|entry| same(entry, member))
             }
             Repr::Small(buf) => ints::search(buf, number::parse_i64(member)?).ok(),
             Repr::Table(table) => table.find(member),

@@ -15,8 +15,7 @@ pub fn hset_all<'a, V: Into<Arg<'a>>>(
     key: &'a [u8],
     fields: impl IntoIterator<Item = (&'a [u8], V)>,
 ) -> Cmd<'a, i64> {
-    let pairs = fields.into_iter().flat_map(|(field, value)| [field.into(), value.into()]);
-    Cmd::new(&hash::HSET).arg(key).args::<Arg<'a>>(pairs)
+    Cmd::new(&hash::HSET).arg(key).pairs(fields)
 }
 
 /// `HSETNX key field value`: whether the field was missing and is now set.

@@ -47,9 +47,8 @@ pub fn zadd_all<'a, S: Into<Score>>(
     key: &'a [u8],
     members: impl IntoIterator<Item = (S, &'a [u8])>,
 ) -> Cmd<'a, u64> {
-    let pairs =
-        members.into_iter().flat_map(|(score, member)| [score.into().into(), member.into()]);
-    Cmd::new(&zset::ZADD).arg(key).args::<Arg<'a>>(pairs)
+    let pairs = members.into_iter().map(|(score, member)| (score.into(), member));
+    Cmd::new(&zset::ZADD).arg(key).pairs(pairs)
 }
 
 /// `ZADD key XX score member`: gives a new score to a member that is there.

@@ -17,6 +17,8 @@
 
 use std::ops::Range;
 
+use crate::bytes::same;
+
 const WIDE: u8 = u8::MAX;
 const SCORE: usize = size_of::<f64>();
 
@@ -85,15 +87,16 @@ impl<'a> View<'a> {
     }
 
     fn find(&self, member: &[u8]) -> Option<usize> {
-        let mut offset = 0;
-        for i in 0..self.count {
-            let len = self.length(i);
-            if len == member.len() && &self.members[offset..offset + len] == member {
-                return Some(i);
-            }
-            offset += len;
+        let mut members = self.members;
+        let mut is_next = |len: usize| {
+            let (next, rest) = members.split_at_checked(len).unwrap_or_default();
+            members = rest;
+            same(next, member)
+        };
+        if self.wide {
+            return (0..self.count).find(|&i| is_next(self.length(i)));
         }
-        None
+        self.lengths.iter().position(|&len| is_next(usize::from(len)))
     }
 }
 
