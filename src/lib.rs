@@ -19,7 +19,7 @@
 //! Each may use those to its right, never those to its left; a test holds the arrows.
 //!
 //! ```text
-//! cli -> {replay, server} -> shop -> backend -> engine -> commands -> db -> types
+//! cli -> {replay, server, tour} -> shop -> backend -> engine -> commands -> db -> types
 //!     -> {resp, env, error, bytes}
 //! ```
 //!
@@ -33,6 +33,7 @@
 //! | the order of locks, MULTI/EXEC | `engine` |
 //! | typed commands, the real-Redis backend | `backend` |
 //! | a feature of the shop | `shop`, one file per feature |
+//! | each feature shown once | `tour` |
 //! | the clock and randomness | `env` |
 
 pub mod backend;
@@ -50,6 +51,8 @@ pub mod resp;
 #[cfg(feature = "server")]
 pub mod server;
 pub mod shop;
+#[cfg(feature = "cli")]
+pub mod tour;
 pub mod types;
 
 pub use bytes::Bytes;

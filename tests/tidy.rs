@@ -91,7 +91,7 @@ const LAYERS: &[&[&str]] = &[
     &["engine"],
     &["backend"],
     &["shop"],
-    &["server", "replay"],
+    &["server", "replay", "tour"],
     &["cli"],
 ];
 

@@ -1,4 +1,5 @@
-//! The command line: `stockroom replay`, `stockroom serve` and `stockroom generate`.
+//! The command line: `stockroom tour`, `stockroom replay`, `stockroom serve` and `stockroom
+//! generate`.
 //!
 //! Arguments are read and results printed here; the work is done in the modules that carry its
 //! name. Results go to standard output, everything else to standard error. The exit code is 0 when
@@ -10,6 +11,7 @@ mod generate;
 mod progress;
 mod replay;
 mod serve;
+mod tour;
 
 use std::fmt;
 use std::io;
@@ -27,6 +29,7 @@ struct Args {
 
 #[derive(Subcommand)]
 enum Command {
+    Tour(tour::Args),
     Replay(replay::Args),
     Serve(serve::Args),
     Generate(generate::Args),
@@ -59,6 +62,7 @@ impl From<io::Error> for Failure {
 /// Runs the program with the arguments of this process.
 pub fn main() -> ExitCode {
     let result = match Args::parse().command {
+        Command::Tour(args) => tour::run(&args),
         Command::Replay(args) => replay::run(&args),
         Command::Serve(args) => serve::run(&args),
         Command::Generate(args) => generate::run(&args),
@@ -81,4 +85,19 @@ fn number(text: &str) -> Result<u64, String> {
 /// Builds an async runtime.
 fn runtime(mut builder: tokio::runtime::Builder) -> Result<tokio::runtime::Runtime, Failure> {
     builder.enable_all().build().map_err(|e| Failure::new(format!("cannot start threads: {e}")))
+}
+
+/// Ready at the first Ctrl-C, or at SIGTERM.
+async fn interrupted() -> io::Result<()> {
+    #[cfg(unix)]
+    {
+        use tokio::signal::unix::{SignalKind, signal};
+        let mut terminate = signal(SignalKind::terminate())?;
+        tokio::select! {
+            pressed = tokio::signal::ctrl_c() => pressed,
+            _ = terminate.recv() => Ok(()),
+        }
+    }
+    #[cfg(not(unix))]
+    tokio::signal::ctrl_c().await
 }

@@ -95,12 +95,10 @@ async fn one(args: &Args) -> Result<ExitCode, Failure> {
     let report = match args.backend.as_str() {
         "memory" if args.flush => return Err(Failure::new("--flush needs a Redis to empty")),
         "memory" => on_memory(args).await?.0,
-        other if !other.contains("://") => {
-            let expected = "memory, redis://HOST:PORT/DB or unix:///PATH";
-            return Err(Failure::new(format!("invalid --backend {other}: expected {expected}")));
-        }
+        other if !other.contains("://") => return Err(no_backend(other)),
         url => {
-            let (redis, env) = connect("--backend", url).await?;
+            let env = Env::manual(Timestamp::EPOCH, 0);
+            let redis = connect("--backend", url, env.clone()).await?;
             if args.flush {
                 empty(&redis).await?;
             }
@@ -123,7 +121,8 @@ async fn both(args: &Args, url: &str) -> Result<ExitCode, Failure> {
             "--compare reads its files twice, so standard input cannot be one",
         ));
     }
-    let (redis, env) = connect("--compare", url).await?;
+    let env = Env::manual(Timestamp::EPOCH, 0);
+    let redis = connect("--compare", url, env.clone()).await?;
     let keys = redis.run(Cmd::<u64>::new(&server::DBSIZE)).await.map_err(Failure::new)?;
     match keys {
         0 => {}
@@ -211,16 +210,21 @@ async fn on<B: Backend>(
     report.map_err(Failure::new)
 }
 
-/// A backend for the URL that `option` names, if somebody answers there.
-async fn connect(option: &str, url: &str) -> Result<(Redis, Env), Failure> {
-    let env = Env::manual(Timestamp::EPOCH, 0);
-    let config = RedisConfig { env: env.clone(), ..RedisConfig::default() };
+/// What to say of a `--backend` that is none.
+pub(super) fn no_backend(other: &str) -> Failure {
+    let expected = "memory, redis://HOST:PORT/DB or unix:///PATH";
+    Failure::new(format!("invalid --backend {other}: expected {expected}"))
+}
+
+/// A backend for the URL that `option` names, on this clock, if somebody answers there.
+pub(super) async fn connect(option: &str, url: &str, env: Env) -> Result<Redis, Failure> {
+    let config = RedisConfig { env, ..RedisConfig::default() };
     let named = |e| Failure::new(format!("{option}: {e}"));
     let redis = Redis::lazy(url, config).map_err(named)?;
     let shown = without_password(url);
     let reached = redis.run(Cmd::<u64>::new(&server::DBSIZE)).await;
     reached.map_err(|e| Failure::new(format!("cannot use {shown}: {e}")))?;
-    Ok((redis, env))
+    Ok(redis)
 }
 
 async fn empty(redis: &Redis) -> Result<(), Failure> {
@@ -228,7 +232,7 @@ async fn empty(redis: &Redis) -> Result<(), Failure> {
 }
 
 /// A URL for people to read: without user and password.
-fn without_password(url: &str) -> String {
+pub(super) fn without_password(url: &str) -> String {
     let Some((scheme, rest)) = url.split_once("://") else { return url.to_owned() };
     if let Some((path, query)) = rest.split_once('?').filter(|_| rest.starts_with('/')) {
         // A socket's URL has them in its query.

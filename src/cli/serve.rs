@@ -4,7 +4,7 @@ use std::io::{self, Write};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::process::ExitCode;
 
-use super::{Failure, runtime};
+use super::{Failure, interrupted, runtime};
 use crate::{Engine, server};
 
 /// Serve an empty engine over TCP, for redis-cli and any Redis client
@@ -36,19 +36,4 @@ pub(super) fn run(args: &Args) -> Result<ExitCode, Failure> {
         server.stop().await;
         Ok(ExitCode::SUCCESS)
     })
-}
-
-/// Ready at the first Ctrl-C, or at SIGTERM.
-async fn interrupted() -> io::Result<()> {
-    #[cfg(unix)]
-    {
-        use tokio::signal::unix::{SignalKind, signal};
-        let mut terminate = signal(SignalKind::terminate())?;
-        tokio::select! {
-            pressed = tokio::signal::ctrl_c() => pressed,
-            _ = terminate.recv() => Ok(()),
-        }
-    }
-    #[cfg(not(unix))]
-    tokio::signal::ctrl_c().await
 }
