@@ -69,7 +69,6 @@ pub use crate::env::{Wait, wait};
 use crate::commands::{Flags, Run, SessionOp, Spec};
 use crate::env::Timestamp;
 use crate::error::{Error, Result};
-use crate::resp::Value;
 
 /// Where typed commands go. Clones share everything.
 ///
@@ -105,12 +104,11 @@ pub trait Backend: Clone + Send + Sync + 'static {
         args: &[Arg<'_>],
     ) -> impl Future<Output = Result<T>> + Send {
         async move {
-            // As it is: a `T` may be one that takes an error reply for a value.
-            let reply: Value = self.run(script.by_hash(keys, args)).await?;
-            if script::is_unknown(&reply) {
-                return self.run(script.in_full(keys, args)).await;
+            let reply = self.run(script.by_hash(keys, args)).await?;
+            match script::read_if_known(reply) {
+                Some(output) => output,
+                None => self.run(script.in_full(keys, args)).await,
             }
-            T::from_value(reply)
         }
     }
 
@@ -174,12 +172,11 @@ pub trait Session: Send + 'static {
         args: &[Arg<'_>],
     ) -> impl Future<Output = Result<T>> + Send {
         async move {
-            // As it is: a `T` may be one that takes an error reply for a value.
-            let reply: Value = self.run(script.by_hash(keys, args)).await?;
-            if script::is_unknown(&reply) {
-                return self.run(script.in_full(keys, args)).await;
+            let reply = self.run(script.by_hash(keys, args)).await?;
+            match script::read_if_known(reply) {
+                Some(output) => output,
+                None => self.run(script.in_full(keys, args)).await,
             }
-            T::from_value(reply)
         }
     }
 

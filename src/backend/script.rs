@@ -7,7 +7,9 @@ use sha1::{Digest, Sha1};
 
 use super::arg::Arg;
 use super::cmd::Cmd;
+use super::from_value::FromValue;
 use crate::commands::scripting;
+use crate::error::Result;
 use crate::resp::Value;
 
 /// A Lua script: nobody sees a part of what it does.
@@ -56,7 +58,8 @@ impl Script {
     }
 
     /// The call by hash, which a server that does not know the script refuses: `NOSCRIPT`.
-    pub(super) fn by_hash<'a, T>(&'a self, keys: &[&'a [u8]], args: &[Arg<'a>]) -> Cmd<'a, T> {
+    /// Its reply comes as it is: a type may be one that takes an error for a value.
+    pub(super) fn by_hash<'a>(&'a self, keys: &[&'a [u8]], args: &[Arg<'a>]) -> Cmd<'a, Value> {
         call(Cmd::new(&scripting::EVALSHA).arg(self.sha1()), keys, args)
     }
 
@@ -70,9 +73,11 @@ fn call<'a, T>(cmd: Cmd<'a, T>, keys: &[&'a [u8]], args: &[Arg<'a>]) -> Cmd<'a, 
     cmd.arg(keys.len()).args(keys.iter().copied()).args(args.iter().cloned())
 }
 
-/// Whether a server says that it does not know the script.
-pub(super) fn is_unknown(reply: &Value) -> bool {
-    matches!(reply, Value::Error(error) if error.code() == b"NOSCRIPT")
+/// The reply to a call by hash as its type; `None`: the server does not know the script, and has
+/// run nothing of it.
+pub(super) fn read_if_known<T: FromValue>(reply: Value) -> Option<Result<T>> {
+    let is_unknown = matches!(&reply, Value::Error(error) if error.code() == b"NOSCRIPT");
+    (!is_unknown).then(|| Cmd::new(&scripting::EVALSHA).read(reply))
 }
 
 impl fmt::Debug for Script {
