@@ -46,32 +46,52 @@ pub(super) struct Grant {
 /// [`release`](Self::release).
 #[derive(Debug)]
 pub struct Held<B> {
+    holding: Arc<Holding<B>>,
+    /// A release whose reply was lost.
+    unsure: bool,
+}
+
+/// What is held, for who holds it and who renews it.
+#[derive(Debug)]
+struct Holding<B> {
     backend: B,
     keys: Arc<[Key]>,
     scripts: &'static Scripts,
     id: Bytes,
     fence: u64,
     lease: Lease,
-    state: Arc<State>,
-    /// A release whose reply was lost.
-    unsure: bool,
-}
-
-#[derive(Debug)]
-struct State {
     /// By the monotonic clock of the backend.
     deadline: Mutex<Duration>,
     /// The server has said that it is lost, or it has been given up: no renewal from here on.
     over: AtomicBool,
 }
 
-impl State {
+impl<B: Backend> Holding<B> {
     fn is_over(&self) -> bool {
         self.over.load(Ordering::Acquire)
     }
 
     fn end(&self) {
         self.over.store(true, Ordering::Release);
+    }
+
+    fn keys(&self) -> Vec<&[u8]> {
+        self.keys.iter().map(|key| &**key).collect()
+    }
+
+    async fn extend(&self, lease: Lease) -> Result<bool> {
+        if self.is_over() {
+            return Ok(false);
+        }
+        let args = [(&self.id).into(), self.fence.into(), lease.as_millis().into()];
+        let sent = self.backend.monotonic();
+        let held: bool = self.backend.script(self.scripts.refresh, &self.keys(), &args).await?;
+        if held {
+            *self.deadline.lock() = (sent + lease.length()).saturating_sub(lease.margin());
+        } else {
+            self.end();
+        }
+        Ok(held)
     }
 }
 
@@ -85,29 +105,30 @@ impl<B: Backend> Held<B> {
         grant: Grant,
     ) -> Self {
         let deadline = (grant.sent + grant.left).saturating_sub(lease.margin());
-        let state = State { deadline: Mutex::new(deadline), over: AtomicBool::new(false) };
-        let state = Arc::new(state);
-        Self { backend, keys, scripts, id, fence: grant.fence, lease, state, unsure: false }
+        let (deadline, over) = (Mutex::new(deadline), AtomicBool::new(false));
+        let fence = grant.fence;
+        let holding = Holding { backend, keys, scripts, id, fence, lease, deadline, over };
+        Self { holding: Arc::new(holding), unsure: false }
     }
 
     /// Under which id it is held.
     pub fn id(&self) -> &[u8] {
-        &self.id
+        &self.holding.id
     }
 
     /// The fencing number: every later grant has a greater one, so whoever writes to a store that
     /// remembers the greatest number it has seen can be told from one who comes too late.
     pub fn fence(&self) -> u64 {
-        self.fence
+        self.holding.fence
     }
 
     /// How long it certainly still is held; zero when that is over. By this side's own clock,
     /// without asking.
     pub fn left(&self) -> Duration {
-        if self.state.is_over() {
+        if self.holding.is_over() {
             return Duration::ZERO;
         }
-        self.state.deadline.lock().saturating_sub(self.backend.monotonic())
+        self.holding.deadline.lock().saturating_sub(self.holding.backend.monotonic())
     }
 
     /// Whether it certainly still is held.
@@ -119,20 +140,20 @@ impl<B: Backend> Held<B> {
     /// one round trip, O(log holders). After an error it may have been renewed or not, and this
     /// side goes by what was confirmed.
     pub async fn refresh(&self) -> Result<bool> {
-        self.extend(self.lease).await
+        self.extend(self.holding.lease).await
     }
 
     /// Lets it last for `lease` from now, longer or shorter than before; like
     /// [`refresh`](Self::refresh).
     pub async fn extend(&self, lease: Lease) -> Result<bool> {
-        Renewal::of(self).extend(lease).await
+        self.holding.extend(lease).await
     }
 
     /// A chore that renews it whenever a third of its lease has passed, for a
     /// [`Daemon`](super::Daemon). It ends its renewals when the holding does; stop the daemon when
     /// the work is done, at the latest.
     pub fn renewal(&self) -> Renewal<B> {
-        Renewal::of(self)
+        Renewal { holding: Arc::clone(&self.holding) }
     }
 
     /// Runs one command if it is still held, both in one step by the server's clock: no pause
@@ -148,12 +169,12 @@ impl<B: Backend> Held<B> {
         let Some(positions) = spec.key_positions(&argv) else {
             return Err(Error::invalid("command", spec.name, "a line that says its keys"));
         };
-        let mut keys: Vec<&[u8]> = self.keys.iter().map(|key| &**key).collect();
+        let held = &*self.holding;
+        let mut keys = held.keys();
         keys.extend(positions.iter().filter_map(|(at, _)| argv.get(*at)));
-        let fence = self.fence;
-        let mut args: Vec<Arg<'_>> = vec![(&self.id).into(), fence.into()];
+        let mut args: Vec<Arg<'_>> = vec![(&held.id).into(), held.fence.into()];
         args.extend(argv.iter().map(|word| Arg::from(*word)));
-        let replies: Vec<T> = self.backend.script(self.scripts.guarded, &keys, &args).await?;
+        let replies: Vec<T> = held.backend.script(held.scripts.guarded, &keys, &args).await?;
         Ok(replies.into_iter().next())
     }
 
@@ -164,10 +185,10 @@ impl<B: Backend> Held<B> {
     /// answer is [`Unknown`](ErrorKind::Unknown) again; it is free for others either way.
     pub async fn release(&mut self) -> Result<bool> {
         // First, so that no renewal comes after it.
-        self.state.end();
-        let keys: Vec<&[u8]> = self.keys.iter().map(|key| &**key).collect();
-        let args = [(&self.id).into(), self.fence.into()];
-        match self.backend.script(self.scripts.release, &keys, &args).await {
+        let held = &*self.holding;
+        held.end();
+        let args = [(&held.id).into(), held.fence.into()];
+        match held.backend.script(held.scripts.release, &held.keys(), &args).await {
             Ok(false) if self.unsure => Err(Error::new(
                 ErrorKind::Unknown,
                 "given up, by the call whose reply was lost or by the end of the lease",
@@ -184,49 +205,14 @@ impl<B: Backend> Held<B> {
 /// Renews something held, in the background; see [`Held::renewal`].
 #[derive(Debug)]
 pub struct Renewal<B> {
-    backend: B,
-    keys: Arc<[Key]>,
-    scripts: &'static Scripts,
-    id: Bytes,
-    fence: u64,
-    lease: Lease,
-    state: Arc<State>,
-}
-
-impl<B: Backend> Renewal<B> {
-    fn of(held: &Held<B>) -> Self {
-        Self {
-            backend: held.backend.clone(),
-            keys: Arc::clone(&held.keys),
-            scripts: held.scripts,
-            id: held.id.clone(),
-            fence: held.fence,
-            lease: held.lease,
-            state: Arc::clone(&held.state),
-        }
-    }
-
-    async fn extend(&self, lease: Lease) -> Result<bool> {
-        if self.state.is_over() {
-            return Ok(false);
-        }
-        let keys: Vec<&[u8]> = self.keys.iter().map(|key| &**key).collect();
-        let args = [(&self.id).into(), self.fence.into(), lease.as_millis().into()];
-        let sent = self.backend.monotonic();
-        let held: bool = self.backend.script(self.scripts.refresh, &keys, &args).await?;
-        if held {
-            *self.state.deadline.lock() = (sent + lease.length()).saturating_sub(lease.margin());
-        } else {
-            self.state.end();
-        }
-        Ok(held)
-    }
+    holding: Arc<Holding<B>>,
 }
 
 impl<B: Backend> Chore for Renewal<B> {
     async fn step(&mut self) -> Result<Progress> {
-        let renewed = self.extend(self.lease).await?;
-        Ok(Progress::rest(u64::from(renewed), self.lease.length() / 3))
+        let lease = self.holding.lease;
+        let renewed = self.holding.extend(lease).await?;
+        Ok(Progress::rest(u64::from(renewed), lease.length() / 3))
     }
 }
 
