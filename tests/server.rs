@@ -12,6 +12,9 @@ use stockroom::server::{self, Limits, Server};
 use stockroom::{Engine, Stopwatch, Timestamp};
 use support::{Wire, real_redis, skip};
 
+#[path = "server/messages.rs"]
+mod messages;
+
 /// A server in a runtime of its own, stopped when dropped.
 struct Running {
     runtime: tokio::runtime::Runtime,

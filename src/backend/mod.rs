@@ -221,8 +221,9 @@ fn allowed(spec: &Spec) -> Result<()> {
 
 fn changes_connection(op: SessionOp) -> bool {
     use SessionOp::{
-        Auth, ClientCaching, ClientReply, ClientTracking, Discard, Exec, Hello, Multi, Quit, Reset,
-        Select, Unwatch, Watch,
+        Auth, ClientCaching, ClientReply, ClientTracking, Discard, Exec, Hello, Multi, Psubscribe,
+        Punsubscribe, Quit, Reset, Select, Ssubscribe, Subscribe, Sunsubscribe, Unsubscribe,
+        Unwatch, Watch,
     };
     matches!(
         op,
@@ -233,9 +234,15 @@ fn changes_connection(op: SessionOp) -> bool {
             | Exec
             | Hello
             | Multi
+            | Psubscribe
+            | Punsubscribe
             | Quit
             | Reset
             | Select
+            | Ssubscribe
+            | Subscribe
+            | Sunsubscribe
+            | Unsubscribe
             | Unwatch
             | Watch
     )

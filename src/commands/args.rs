@@ -135,6 +135,14 @@ impl<'a> Page<'a> {
     }
 }
 
+/// The error of a subcommand whose arguments are not as it wants them.
+pub(crate) fn wrong_usage(container: &str, sub: &[u8]) -> WireError {
+    let mut text = b"ERR unknown subcommand or wrong number of arguments for '".to_vec();
+    text.extend(sub.iter().take(128).take_while(|&&b| b != 0));
+    text.extend_from_slice(format!("'. Try {container} HELP.").as_bytes());
+    WireError::new(text)
+}
+
 /// What `HELP` of a container answers: its own lines between the first and the last.
 pub(crate) fn help(container: &str, lines: &[&'static str]) -> Reply {
     let first = format!("{container} <subcommand> [<arg> [value] [opt] ...]. Subcommands are:");

@@ -124,6 +124,7 @@ fn describe(arg: &Arg, keys: &mut usize) -> Vec<Described> {
         Arg::AtMillis => Described::new("unix-time-milliseconds", "unix-time"),
         Arg::Score => Described::new("score", "string"),
         Arg::Lex => Described::new("bound", "string"),
+        Arg::Channel => Described::new("channel", "string"),
         Arg::Pattern => Described::new("pattern", "pattern"),
         Arg::Cursor => Described::new("cursor", "integer"),
     };

@@ -99,7 +99,7 @@ fn keys_of(line: &[&[u8]]) -> Result<Vec<(usize, KeyFlags)>, WireError> {
     if !spec.subs.is_empty() {
         spec = line.get(1).and_then(|sub| spec.sub(sub)).ok_or(UNKNOWN)?;
     }
-    if spec.keys.is_empty() {
+    if spec.keys.iter().all(|keys| keys.flags.has(KeyFlags::NOT_KEY)) {
         return Err(WireError::fixed("ERR The command has no key arguments"));
     }
     if !spec.accepts(line.len()) {
@@ -126,13 +126,16 @@ fn exactly(spec: &Spec, line: &[&[u8]], flags: KeyFlags) -> KeyFlags {
     }
 }
 
+/// Flags that Redis has and does not show.
+const HIDDEN: &[&str] = &["may_replicate"];
+
 /// What COMMAND INFO says of a command.
 fn describe(spec: &'static Spec) -> Value {
     let (first, last, step) = spec.key_range();
     Value::Array(vec![
         Value::bulk(spec.lower_name()),
         Value::Int(spec.arity().into()),
-        statuses(spec.flags().names()),
+        statuses(spec.flags().names().filter(|name| !HIDDEN.contains(name))),
         Value::Int(first.into()),
         Value::Int(last.into()),
         Value::Int(step.into()),

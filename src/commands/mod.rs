@@ -18,6 +18,7 @@ mod introspect;
 mod keys;
 pub mod list;
 mod pick;
+pub mod pubsub;
 pub mod sample;
 pub mod scripting;
 pub mod server;
@@ -48,6 +49,7 @@ const FAMILIES: &[&[&Spec]] = &[
     generic::ROWS,
     hash::ROWS,
     list::ROWS,
+    pubsub::ROWS,
     scripting::ROWS,
     server::ROWS,
     set::ROWS,

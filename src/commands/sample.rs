@@ -67,6 +67,7 @@ const SCORES: &[&str] =
     &["-inf", "+inf", "1", "(1", "2", "(2.5", "0", "-1", "(inf", "1e20", "x", "(", ""];
 const LEXES: &[&str] = &["-", "+", "[a", "(a", "[c", "(d", "[", "(", "[1", "a", ""];
 const PATTERNS: &[&str] = &["*", "?1", "[a-c]*", "s*", "[^z]?", "\\a", "a", "[", ""];
+const CHANNELS: &[&str] = &["a", "b", "s1", "z2", "[", ""];
 const SECS: &[&str] = &["100", "1", "2", "0", "-1", "9223372036854775807", "9223372036854775", "x"];
 const MILLIS: &[&str] = &["1500", "1", "1000", "0", "-1", "100000", "9223372036854775807", "x"];
 const TIMEOUTS: &[&str] = &["0.5", "1", "0.001", "3", "0.1", "2.5", "0", "-1", "x", "1e300"];
@@ -152,6 +153,7 @@ fn one(spec: &Spec, arg: &Arg, choose: &mut Choose<'_>, line: &mut Vec<Vec<u8>>)
         Arg::Timeout => TIMEOUTS,
         Arg::Score => SCORES,
         Arg::Lex => LEXES,
+        Arg::Channel => CHANNELS,
         Arg::Pattern => PATTERNS,
         // Whole iterations only: where a page ends is not promised.
         Arg::Cursor => &["0"],

@@ -78,9 +78,15 @@ pub enum SessionOp {
     Hello,
     Info,
     Multi,
+    Psubscribe,
+    Punsubscribe,
     Quit,
     Reset,
     Select,
+    Ssubscribe,
+    Subscribe,
+    Sunsubscribe,
+    Unsubscribe,
     Unwatch,
     Watch,
 }
@@ -120,6 +126,8 @@ pub enum Arg {
     Score,
     /// A bound of a lexicographic range: `[a`, `(a`, `-`, `+`.
     Lex,
+    /// A channel.
+    Channel,
     /// A glob-style pattern.
     Pattern,
     /// A cursor of the SCAN family.
@@ -319,8 +327,9 @@ impl Spec {
             exact &= spec.find(argv, &mut found)?;
         }
         if !exact {
-            // Redis then says nothing of what is done with them.
+            // Redis then says nothing of what is done with them, and names a destination last.
             found.iter_mut().for_each(|(_, flags)| *flags = KeyFlags::NONE);
+            found.rotate_left(self.keys.len() - 1);
         }
         Some(found)
     }

@@ -14,6 +14,7 @@
 //! empty collection; a key whose deadline has passed is never shown; whatever changes a key raises
 //! the flags of its watchers.
 
+mod listening;
 mod object;
 mod scan;
 mod table;
@@ -27,6 +28,7 @@ use std::time::Duration;
 use parking_lot::{RwLock, RwLockReadGuard, RwLockWriteGuard};
 use smallvec::SmallVec;
 
+pub(crate) use listening::{Listener, Topic};
 pub(crate) use object::{Kind, Object};
 pub(crate) use view::{Db, Expire};
 pub(crate) use waiting::{Awaited, Waiter, Wakers, Want};
@@ -34,6 +36,7 @@ pub(crate) use watch::WatchFlag;
 
 use crate::types::Limits;
 use crate::types::dense::hash_key;
+use listening::Listening;
 use table::Table;
 use waiting::{Blocked, Waiting};
 use watch::Watchers;
@@ -50,6 +53,7 @@ pub(crate) struct Keyspace {
     shards: Box<[RwLock<Shard>]>,
     limits: RwLock<Limits>,
     blocked: Blocked,
+    listening: Listening,
     /// Keys that have been removed because their deadline had passed.
     expired: AtomicU64,
 }
@@ -149,6 +153,7 @@ impl Keyspace {
             shards: (0..SHARDS).map(|_| RwLock::default()).collect(),
             limits: RwLock::new(Limits::default()),
             blocked: Blocked::default(),
+            listening: Listening::default(),
             expired: AtomicU64::new(0),
         }
     }

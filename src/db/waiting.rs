@@ -183,6 +183,12 @@ impl Waiter {
 #[derive(Debug, Default)]
 pub(crate) struct Wakers(SmallVec<[Waker; 2]>);
 
+impl Wakers {
+    pub(super) fn add(&mut self, waker: Option<Waker>) {
+        self.0.extend(waker);
+    }
+}
+
 impl Drop for Wakers {
     fn drop(&mut self) {
         self.0.drain(..).for_each(Waker::wake);
@@ -322,7 +328,7 @@ pub(super) struct Serving {
     ready: VecDeque<(usize, Bytes)>,
     /// The same, to find them in.
     noted: BTreeSet<(usize, Bytes)>,
-    wakers: Wakers,
+    pub(super) wakers: Wakers,
 }
 
 impl Db<'_> {

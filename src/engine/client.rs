@@ -4,8 +4,8 @@
 //! written with relaxed stores on every command, so it may lag behind by a moment, as any such list
 //! does.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU32, AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::task::{Context, Poll, Waker};
 
 use parking_lot::Mutex;
@@ -13,7 +13,7 @@ use parking_lot::Mutex;
 use super::session::CLOSED;
 use crate::bytes::Bytes;
 use crate::commands::{Spec, all};
-use crate::db::{Db, Waiter};
+use crate::db::{Db, Listener, Topic, Waiter};
 use crate::env::Timestamp;
 use crate::resp::{Protocol, Value};
 
@@ -35,6 +35,8 @@ pub(crate) struct Client {
     waker: Mutex<Option<Waker>>,
     /// What it is blocked by, if it is.
     waiter: Mutex<Option<Arc<Waiter>>>,
+    /// From its first subscription on.
+    listener: OnceLock<Arc<Listener>>,
     /// Commands queued in a transaction; below zero outside of one.
     queued: AtomicI64,
     /// The last command, as [`Spec::id`] tells it.
@@ -58,6 +60,7 @@ impl Client {
             killed: AtomicBool::new(false),
             waker: Mutex::default(),
             waiter: Mutex::default(),
+            listener: OnceLock::new(),
             queued: AtomicI64::new(-1),
             last: AtomicU32::new(0),
             active_us: AtomicI64::new(now.as_micros()),
@@ -123,6 +126,23 @@ impl Client {
         self.waiter.lock().as_ref().is_some_and(|waiter| waiter.is_waiting())
     }
 
+    /// Its subscriptions and messages, if it has ever had any.
+    #[inline]
+    pub(super) fn listener(&self) -> Option<&Arc<Listener>> {
+        self.listener.get()
+    }
+
+    /// As [`listener`](Self::listener), made if there is none.
+    pub(super) fn listener_or_new(&self) -> &Arc<Listener> {
+        self.listener.get_or_init(|| Arc::new(Listener::new(self.id)))
+    }
+
+    /// Whether it has subscribed to anything.
+    #[inline]
+    pub(super) fn listens(&self) -> bool {
+        self.listener().is_some_and(|listener| listener.listens())
+    }
+
     /// Ends the session before its next command, and its wait if it waits.
     pub(super) fn kill(&self, db: &mut Db<'_>) {
         self.killed.store(true, Ordering::Release);
@@ -176,13 +196,17 @@ impl Client {
         let mut line = format!("id={} addr={peer} laddr={local} fd=-1 name=", self.id).into_bytes();
         line.extend_from_slice(&self.name());
         let age = secs(self.since);
+        let topics = |topic| self.listener().map_or(0, |listener| listener.count(topic));
         let idle = secs(Timestamp::from_micros(self.active_us.load(RELAXED)));
         let rest = format!(
-            " age={age} idle={idle} flags={} db={} sub=0 psub=0 ssub=0 multi={queued} qbuf=0 \
+            " age={age} idle={idle} flags={} db={} sub={} psub={} ssub={} multi={queued} qbuf=0 \
              qbuf-free=0 argv-mem=0 multi-mem=0 rbs=0 rbp=0 obl=0 oll=0 omem=0 tot-mem=0 events=r \
              cmd={} user=default redir=-1 resp={}\n",
             self.flags(queued >= 0),
             self.db.load(RELAXED),
+            topics(Topic::Channel),
+            topics(Topic::Pattern),
+            topics(Topic::Shard),
             self.last_command(),
             if self.resp3.load(RELAXED) { 3 } else { 2 },
         );
@@ -193,6 +217,7 @@ impl Client {
     fn flags(&self, in_multi: bool) -> String {
         let blocked = self.is_blocked();
         let flags = [
+            ('P', self.listens()),
             ('x', in_multi),
             ('b', blocked),
             ('A', self.is_killed()),

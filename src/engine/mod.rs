@@ -11,6 +11,7 @@ mod calls;
 mod client;
 mod config;
 mod dispatch;
+mod listening;
 mod ops;
 #[cfg(feature = "lua")]
 mod script;

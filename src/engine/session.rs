@@ -5,6 +5,7 @@ use std::task::{Context, Poll};
 
 use super::blocked::Begun;
 use super::client::Client;
+use super::listening::{is_for_listeners, only_for_listeners};
 use super::transaction::{self, Queue, Watches};
 use super::{Engine, Shared, dispatch, ops, script};
 use crate::commands::{self, Flags, Run, SessionOp, Spec};
@@ -25,6 +26,9 @@ pub struct Session {
     pub(super) watches: Watches,
     pub(super) closing: bool,
     pub(super) wanted: Wanted,
+    /// How many of the unread messages belong before the reply to the last command; all if it does
+    /// not say.
+    pub(super) before_reply: Option<usize>,
 }
 
 /// Which replies the client wants, by CLIENT REPLY.
@@ -67,6 +71,7 @@ impl Session {
             watches: Watches::default(),
             closing: false,
             wanted: Wanted::On,
+            before_reply: None,
         }
     }
 
@@ -86,9 +91,10 @@ impl Session {
     }
 
     /// Whether the session is over: the client has asked to be disconnected (`QUIT`), or another
-    /// has had it disconnected (`CLIENT KILL`). Every further command is answered with an error.
+    /// has had it disconnected (`CLIENT KILL`), or it has left too many messages unread. Every
+    /// further command is answered with an error.
     pub fn is_closing(&self) -> bool {
-        self.closing || self.client.is_killed()
+        self.closing || self.client.is_killed() || self.is_overrun()
     }
 
     /// Ready once another client has had this session disconnected (`CLIENT KILL`), for a server
@@ -177,6 +183,9 @@ impl Session {
             return Begun::Ready(Value::Error(CLOSED));
         }
         self.client.runs(spec);
+        if self.protocol == Protocol::Resp2 && !is_for_listeners(spec) && self.listens() {
+            return Begun::Ready(self.reject(only_for_listeners(spec), Some(spec)));
+        }
         if !spec.is(Flags::ALLOW_BUSY) && script::is_overdue(&self.shared) {
             return Begun::Ready(self.reject(dispatch::BUSY, Some(spec)));
         }
@@ -196,6 +205,7 @@ impl Session {
             return self.run_blocking(spec, argv);
         }
         let reply = match spec.run {
+            Run::Plain(_) if let Some(pong) = self.pong(spec, argv) => pong,
             Run::Data(_) | Run::Plain(_) | Run::Script(_) => {
                 let client = Some(&*self.client);
                 dispatch::run(&self.shared, spec, argv, self.db, self.protocol, client)
@@ -219,6 +229,7 @@ impl Session {
 
     /// Moves what CLIENT REPLY has asked for on to the next command.
     fn next_reply(&mut self) {
+        self.before_reply = None;
         self.wanted = match self.wanted {
             Wanted::On | Wanted::Skip => Wanted::On,
             Wanted::Off => Wanted::Off,
@@ -238,6 +249,7 @@ pub(super) fn runs_at_once(spec: &Spec) -> bool {
 
 impl Drop for Session {
     fn drop(&mut self) {
+        self.unsubscribe_all();
         self.unwatch_all();
         self.shared.leave(&self.client);
     }

@@ -10,7 +10,7 @@ use super::dispatch::{self, Keys};
 use super::session::{CLOSED, NOT_IN_MULTI, runs_at_once};
 use super::{Calls, Replies, Session, Shared, ops, script};
 use crate::bytes::Bytes;
-use crate::commands::{Cx, Flags, Reply, Run, Spec};
+use crate::commands::{Cx, Flags, Reply, Run, SessionOp, Spec};
 use crate::db::{Access, Scope, WatchFlag};
 use crate::error::WireError;
 use crate::resp::{Protocol, ReplyDecoder, Value, encode};
@@ -79,12 +79,18 @@ impl Watches {
 /// What a client reads of a reply in a protocol: how it stays when a HELLO in the queue changes the
 /// protocol of what follows.
 fn as_read(reply: &Value, protocol: Protocol) -> Value {
+    if let Value::Several(replies) = reply {
+        return Value::Several(replies.iter().map(|reply| as_read(reply, protocol)).collect());
+    }
     let mut bytes = Vec::new();
     encode(reply, protocol, &mut bytes);
     let mut decoder = ReplyDecoder::default();
     decoder.feed(&bytes);
     decoder.next_reply().ok().flatten().unwrap_or(Value::Nil)
 }
+
+const NO_SHARD_CHANNELS: WireError =
+    WireError::fixed("ERR SSUBSCRIBE isn't allowed for a DENY BLOCKING client");
 
 /// The error for an EXEC that is itself malformed.
 pub(super) fn exec_aborted(error: &WireError) -> WireError {
@@ -138,9 +144,10 @@ impl Session {
     }
 
     /// Bytes of memory that it holds for its client between two commands: those queued in a
-    /// transaction, and the keys watched. O(1).
+    /// transaction, the keys watched, and messages that have not been read. O(1).
     pub fn held(&self) -> usize {
-        self.watches.bytes + self.queue.as_ref().map_or(0, |queue| queue.bytes)
+        let unread = self.client.listener().map_or(0, |listener| listener.bytes());
+        self.watches.bytes + unread + self.queue.as_ref().map_or(0, |queue| queue.bytes)
     }
 
     /// Watches keys of the selected database, as `WATCH` does.
@@ -223,7 +230,11 @@ impl Session {
         let mut replies = Replies::new();
         for (spec, argv) in calls.iter() {
             let reply: Value = match spec.run {
+                Run::Plain(_) if let Some(pong) = self.pong(spec, argv) => Ok(pong),
                 Run::Data(handler) | Run::Plain(handler) => handler(&mut cx, argv),
+                // Redis says of one as it runs what is true of all who may not wait, and lets the
+                // rest of the family pass.
+                Run::Session(SessionOp::Ssubscribe) => Err(NO_SHARD_CHANNELS),
                 Run::Session(op) | Run::Server(op) => ops::run(self, op, &mut cx, argv),
                 Run::Script(op) => script::run(&shared, spec, op, &mut cx, argv),
                 Run::Container => Err(spec.arity_error()),

@@ -1,6 +1,7 @@
 //! Writing replies and requests.
 //!
-//! Invariant: whatever the value, what is written is one well-formed reply. A line break in a
+//! Invariant: whatever the value, what is written is one well-formed reply, or the several of a
+//! [`Value::Several`]. A line break in a
 //! status or an error, which would end it early, becomes a space, as in Redis.
 
 use super::{Protocol, Value, decimal, double};
@@ -38,6 +39,7 @@ pub fn encode(value: &Value, protocol: Protocol, out: &mut Vec<u8>) {
         Value::Array(items) => aggregate(out, b'*', items, protocol),
         Value::Set(items) => aggregate(out, if resp3 { b'~' } else { b'*' }, items, protocol),
         Value::Push(items) => aggregate(out, if resp3 { b'>' } else { b'*' }, items, protocol),
+        Value::Several(replies) => replies.iter().for_each(|reply| encode(reply, protocol, out)),
         Value::Map(pairs) => map(out, pairs, protocol),
         Value::Verbatim(format, text) if resp3 => {
             header(out, b'=', text.len() as i64 + 4);
@@ -74,6 +76,7 @@ pub fn encoded_len(value: &Value, protocol: Protocol) -> usize {
         Value::Array(items) | Value::Set(items) | Value::Push(items) => {
             header_len(items.len() as i64) + all(items)
         }
+        Value::Several(replies) => all(replies),
         Value::Map(pairs) => {
             let count = if resp3 { pairs.len() } else { pairs.len() * 2 };
             let pair =

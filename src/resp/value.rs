@@ -43,6 +43,9 @@ pub enum Value {
     Set(Vec<Value>),
     /// A message that answers no command: an array in RESP2.
     Push(Vec<Value>),
+    /// Replies one after the other, as `SUBSCRIBE` gives one for each channel. Nothing on the wire
+    /// says that they belong together.
+    Several(Vec<Value>),
     /// Text with a three-letter format such as `txt`: a bulk string in RESP2.
     Verbatim([u8; 3], Bytes),
     /// An integer beyond 64 bits, in decimal: a bulk string in RESP2.

@@ -128,6 +128,9 @@ impl Connection {
             self.blocked = None; // nobody is left to take what it waits for
         }
         let enough = self.out.len() + BATCH;
+        if self.phase == Phase::Open {
+            self.deliver(usize::MAX);
+        }
         while self.phase == Phase::Open && self.blocked.is_none() {
             if self.out.len() >= enough || self.waiting() >= self.limits.max_output {
                 return false;
@@ -145,6 +148,7 @@ impl Connection {
                     }
                     let begun = begin(&mut self.session, &argv);
                     drop(argv);
+                    self.deliver(self.session.messages_before_reply());
                     match begun {
                         Begun::Ready(reply) if !self.push(&reply) => {
                             self.phase = Phase::Cut;
@@ -170,6 +174,18 @@ impl Connection {
         true
     }
 
+    /// Appends up to `most` messages that have arrived, while there is room.
+    fn deliver(&mut self, most: usize) {
+        let protocol = self.session.protocol();
+        for _ in 0..most {
+            if self.waiting() >= self.limits.max_output {
+                return;
+            }
+            let Some(message) = self.session.take_message() else { return };
+            encode(&message, protocol, &mut self.out);
+        }
+    }
+
     /// Waits until the socket can be read or, if replies wait, written. Reads on while replies
     /// wait, up to the limit, because a client may send all its requests before it reads.
     async fn wait(
@@ -185,9 +201,10 @@ impl Connection {
             _ => Interest::WRITABLE,
         };
         let blocked = self.blocked.is_some();
+        let room = self.phase == Phase::Open && waiting < self.limits.max_output;
         let idle = async {
             match self.limits.idle {
-                Some(idle) if !blocked => tokio::time::sleep(idle).await,
+                Some(idle) if !blocked && !self.session.listens() => tokio::time::sleep(idle).await,
                 _ => std::future::pending().await,
             }
         };
@@ -201,6 +218,12 @@ impl Connection {
                 self.blocked = None;
                 // Killed by another client, or the reply is too long.
                 if self.session.is_closing() || !self.push(&reply) {
+                    self.phase = Phase::Cut;
+                }
+                Ok(Ready::EMPTY)
+            }
+            () = poll_fn(|cx| self.session.poll_unread(cx)), if room => {
+                if self.session.is_closing() {
                     self.phase = Phase::Cut;
                 }
                 Ok(Ready::EMPTY)
@@ -265,7 +288,9 @@ impl Connection {
     /// Appends a reply, unless the client does not want it. False, and nothing appended, if it is a
     /// long one that would be too much.
     fn push(&mut self, reply: &Value) -> bool {
-        if self.session.is_silent() {
+        // What a subscription changes is said to who wants no replies, too.
+        let is_told = matches!(reply, Value::Push(_) | Value::Several(_));
+        if self.session.is_silent() && !is_told {
             return true;
         }
         let protocol = self.session.protocol();

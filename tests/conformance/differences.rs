@@ -17,7 +17,6 @@ use crate::support::{RealRedis, argv, compare, real_redis, side_by_side, started
 /// The commands of Redis 7.0.15 that are not there.
 const MISSING: &str = "
     FCALL FCALL_RO FUNCTION
-    PSUBSCRIBE PUBLISH PUBSUB PUNSUBSCRIBE SPUBLISH SSUBSCRIBE SUBSCRIBE SUNSUBSCRIBE UNSUBSCRIBE
     XACK XADD XAUTOCLAIM XCLAIM XDEL XGROUP XINFO XLEN XPENDING XRANGE XREAD XREADGROUP XREVRANGE
     XSETID XTRIM
     SORT SORT_RO DUMP RESTORE RESTORE-ASKING MIGRATE
@@ -564,4 +563,39 @@ fn text(value: &Value) -> String {
         Value::Simple(text) => text.to_string(),
         other => panic!("{other:?} is no text"),
     }
+}
+
+#[test]
+fn channels_and_patterns_come_in_the_order_of_their_names() {
+    side_by_side(|c| {
+        let names = ["d", "a", "c", "b", "e", "f", "g"];
+        names.iter().for_each(|name| drop(c.run(["SUBSCRIBE", name])));
+        let listed = c.on(1).same_set("PUBSUB CHANNELS");
+        assert_eq!(listed, Value::bulks(["a", "b", "c", "d", "e", "f", "g"]));
+        if let Some(real) = c.on(1).run_real("PUBSUB CHANNELS") {
+            assert_ne!(real, listed);
+        }
+        let told = c.run_ours("UNSUBSCRIBE");
+        assert_eq!(
+            told,
+            Value::Array(vec![Value::bulk("unsubscribe"), Value::bulk("g"), Value::Int(0)])
+        );
+    });
+}
+
+#[test]
+fn own_messages_of_a_transaction_come_before_its_reply() {
+    side_by_side(|c| {
+        c.hello3();
+        c.run("SUBSCRIBE a");
+        c.run("MULTI");
+        c.run("PUBLISH a m");
+        c.run("PING");
+        c.differs(
+            "EXEC",
+            b">3\r\n$7\r\nmessage\r\n$1\r\na\r\n$1\r\nm\r\n*2\r\n:1\r\n+PONG\r\n",
+            // The transaction's two replies are one behind, and the last is on its own.
+            b"*2\r\n>3\r\n$7\r\nmessage\r\n$1\r\na\r\n$1\r\nm\r\n:1\r\n+PONG\r\n",
+        );
+    });
 }

@@ -14,6 +14,7 @@ mod generic;
 mod harness;
 mod hash;
 mod list;
+mod pubsub;
 #[cfg(feature = "lua")]
 mod scripting;
 mod server;

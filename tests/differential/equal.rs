@@ -31,6 +31,11 @@ fn by(line: &[Vec<u8>]) -> By {
         b"EVAL" | b"EVAL_RO" if line.len() > 3 => by(&line[3..]),
         b"SMEMBERS" | b"SUNION" | b"SINTER" | b"SDIFF" | b"HKEYS" | b"HVALS" | b"KEYS"
         | b"SPOP" => By::Set,
+        b"PUBSUB"
+            if line.get(1).is_some_and(|sub| sub.to_ascii_uppercase().ends_with(b"CHANNELS")) =>
+        {
+            By::Set
+        }
         b"HGETALL" => By::Pairs,
         b"SCAN" | b"SSCAN" => By::Scan,
         b"HSCAN" | b"ZSCAN" => By::ScanPairs,

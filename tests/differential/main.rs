@@ -114,6 +114,12 @@ fn those_who_wait_are_served_alike() {
     compare_random(&steps::lists_of_waiting(), commands_wanted() / 10);
 }
 
+/// As many as those about who waits.
+#[test]
+fn those_who_listen_hear_the_same() {
+    compare_random(&steps::lists_of_messages(), commands_wanted() / 10);
+}
+
 fn compare_random(lists: &impl Strategy<Value = Steps>, wanted: u64) {
     let Some(mut peers) = Peers::start() else { return };
     let (sent, found) = search(lists, wanted, |list| compare(&mut peers, list));
@@ -149,11 +155,15 @@ proptest! {
 
     /// Whatever is sent, the engine answers without a panic and stays sound.
     #[test]
-    fn no_command_line_breaks_the_engine(Steps(list) in steps::lists(), noise in steps::noise()) {
+    fn no_command_line_breaks_the_engine(
+        Steps(list) in steps::lists(),
+        Steps(messages) in steps::lists_of_messages(),
+        noise in steps::noise(),
+    ) {
         let engine = Engine::with_env(peers::start_env());
         let client = |_| OurSide::Idle(engine.session());
         let mut clients: Vec<_> = (0..steps::CONNECTIONS).map(client).collect();
-        for step in list.iter().chain(&noise) {
+        for step in list.iter().chain(&messages).chain(&noise) {
             match step {
                 Step::Call { connection, line } => {
                     let client = &mut clients[*connection];

@@ -7,7 +7,7 @@ use stockroom::{Engine, Env, Session, Timestamp, commands};
 
 use super::equal::{equal, equal_exec};
 use super::steps::{CONNECTIONS, Step};
-use crate::support::{OurSide, RealRedis, Wire, real_redis};
+use crate::support::{OurSide, RealRedis, Wire, real_redis, replies_in};
 
 /// Databases that lists of steps select.
 const DATABASES: usize = 3;
@@ -39,6 +39,8 @@ pub(crate) struct Peers {
     real: RealRedis,
     clients: Vec<Client>,
     control: Wire,
+    /// Whether a step had different results.
+    differ: bool,
 }
 
 impl Peers {
@@ -48,7 +50,7 @@ impl Peers {
         assert!(real.set_clock(start_env().now()), "the server's clock cannot be frozen here");
         let control = real.connect();
         let engine = Engine::with_env(start_env());
-        let mut peers = Self { engine, real, clients: Vec::new(), control };
+        let mut peers = Self { engine, real, clients: Vec::new(), control, differ: false };
         peers.connect();
         Some(peers)
     }
@@ -58,8 +60,12 @@ impl Peers {
         self.engine = Engine::with_env(start_env());
         self.real.set_clock(self.engine.env().now());
         self.control.call(&["FLUSHALL"]);
-        if self.clients.iter().any(|client| client.blocked.is_some()) {
-            self.control.call(&["CLIENT", "KILL", "TYPE", "normal"]);
+        // What one side has to say and the other has not would be taken for a reply.
+        let differ = std::mem::take(&mut self.differ);
+        if differ || self.clients.iter().any(|client| client.blocked.is_some()) {
+            for class in ["normal", "pubsub"] {
+                self.control.call(&["CLIENT", "KILL", "TYPE", class]);
+            }
             self.connect();
         }
         for client in &mut self.clients {
@@ -97,9 +103,16 @@ impl Peers {
 
     /// Does a step on both sides.
     pub(crate) fn step(&mut self, step: &Step) -> Result<(), String> {
+        let result = self.take_step(step);
+        self.differ |= result.is_err();
+        result
+    }
+
+    fn take_step(&mut self, step: &Step) -> Result<(), String> {
         match step {
             Step::Call { connection, line } => {
                 self.call(*connection, line)?;
+                self.compare_messages()?;
                 self.compare_blocked()
             }
             Step::Wait { millis } => {
@@ -124,23 +137,55 @@ impl Peers {
         let client = &mut self.clients[connection];
         let ours = client.ours.begin(line);
         client.wire.request(line);
-        let Some(ours) = ours.map(|reply| reply.value) else {
+        let Some(ours) = ours else {
             client.blocked = Some(line.clone());
             return Ok(()); // whether the other side waits, too, is looked at for all
         };
-        let real = client.wire.poll(PATIENCE).map(|reply| reply.value);
-        let same = real.as_ref().is_some_and(|real| {
-            if line[0].eq_ignore_ascii_case(b"EXEC") {
-                return equal_exec(&std::mem::take(&mut client.queued), &ours, real);
+        let ours = replies_in(&ours.bytes);
+        let real: Vec<Value> = ours
+            .iter()
+            .map_while(|_| client.wire.poll(PATIENCE))
+            .map(|reply| reply.value)
+            .collect();
+        let is = |name: &[u8]| line[0].eq_ignore_ascii_case(name);
+        let queued = if is(b"EXEC") { std::mem::take(&mut client.queued) } else { Vec::new() };
+        let same = match (&ours[..], &real[..]) {
+            ([ours], [real]) if is(b"EXEC") => equal_exec(&queued, ours, real),
+            ([ours], [real]) => equal(line, ours, real),
+            _ => words_of(&ours) == words_of(&real),
+        };
+        if is(b"DISCARD") || is(b"RESET") {
+            client.queued.clear();
+        } else if real == [Value::simple("QUEUED")] {
+            client.queued.push(line.clone());
+        }
+        if same {
+            return Ok(());
+        }
+        let [ours, real] = [ours, real].map(Value::Several);
+        Err(difference(connection, line, Some(&ours), Some(&real)))
+    }
+
+    /// Looks at the messages that have arrived for each client.
+    fn compare_messages(&mut self) -> Result<(), String> {
+        if !self.clients.iter().any(|client| client.ours.listens()) {
+            return Ok(());
+        }
+        (0..2).for_each(|_| drop(self.control.call(&["PING"])));
+        for (connection, client) in self.clients.iter_mut().enumerate() {
+            if client.blocked.is_some() {
+                continue;
             }
-            if line[0].eq_ignore_ascii_case(b"DISCARD") {
-                client.queued.clear();
-            } else if *real == Value::simple("QUEUED") {
-                client.queued.push(line.clone());
+            let ours = std::iter::from_fn(|| client.ours.message()).map(|message| message.value);
+            let real = std::iter::from_fn(|| client.wire.arrived()).map(|message| message.value);
+            let (ours, real): (Vec<Value>, Vec<Value>) = (ours.collect(), real.collect());
+            if words_of(&ours) != words_of(&real) {
+                return Err(format!(
+                    "messages for {connection}\n  engine: {ours:?}\n  redis:  {real:?}"
+                ));
             }
-            equal(line, &ours, real)
-        });
-        if same { Ok(()) } else { Err(difference(connection, line, Some(&ours), real.as_ref())) }
+        }
+        Ok(())
     }
 
     /// Looks at every client that was blocked: it still is on both sides, or has the same reply.
@@ -178,6 +223,23 @@ impl Peers {
         let (a, b) = (only(&ours, &real).join("\n  "), only(&real, &ours).join("\n  "));
         Err(format!("the keys differ\n engine:\n  {a}\n redis:\n  {b}"))
     }
+}
+
+/// All that several replies say, in some order: which pattern a message is sent for first, and
+/// which channel is given up first, is that of a hash table.
+fn words_of(replies: &[Value]) -> Vec<String> {
+    fn collect(value: &Value, words: &mut Vec<String>) {
+        match value {
+            Value::Array(items) | Value::Push(items) | Value::Set(items) => {
+                items.iter().for_each(|item| collect(item, words));
+            }
+            other => words.push(format!("{other:?}")),
+        }
+    }
+    let mut words = Vec::new();
+    replies.iter().for_each(|reply| collect(reply, &mut words));
+    words.sort();
+    words
 }
 
 fn difference(

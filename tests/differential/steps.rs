@@ -114,6 +114,50 @@ pub(crate) fn lists_of_waiting() -> impl Strategy<Value = Steps> {
     })
 }
 
+/// Random lists of steps about who listens to what.
+pub(crate) fn lists_of_messages() -> impl Strategy<Value = Steps> {
+    const OTHERS: &[&str] = &["SET", "GET", "PING", "UNWATCH", "RESET", "QUIT x"];
+    let step = (0..24_usize, 0..CONNECTIONS, any::<u16>(), vec(any::<u8>(), 0..12));
+    vec(step, 1..80).prop_map(|raw| {
+        let steps = raw.into_iter().map(|(kind, connection, row, choices)| {
+            let row = usize::from(row);
+            let listening: Vec<&Spec> = commands::pubsub::ROWS
+                .iter()
+                .flat_map(
+                    |spec| if spec.subs.is_empty() { vec![*spec] } else { spec.subs.to_vec() },
+                )
+                .collect();
+            let spec = match kind {
+                0..=9 => listening[row % listening.len()],
+                10..=15 => {
+                    commands::lookup(["PUBLISH", "SPUBLISH"][row % 2].as_bytes()).expect("a row")
+                }
+                16 | 17 => transactional(row),
+                18 | 19 if cfg!(feature = "lua") => return publishing(connection, row),
+                _ => match commands::lookup(OTHERS[row % OTHERS.len()].as_bytes()) {
+                    Some(spec) => spec,
+                    None => return Step::Wait { millis: 1 },
+                },
+            };
+            call(connection, spec, &choices)
+        });
+        Steps(steps.collect())
+    })
+}
+
+/// A script that publishes.
+fn publishing(connection: usize, choice: usize) -> Step {
+    const SCRIPTS: [&str; 3] = [
+        "return redis.call('PUBLISH', 'a', 'm')",
+        "redis.call('SPUBLISH', 'b', '1') redis.call('PUBLISH', 'b', '2') \
+         return redis.call('PUBLISH', 's1', '3')",
+        "return redis.pcall('SUBSCRIBE', 'a')",
+    ];
+    let name = ["EVAL", "EVAL_RO"][choice / 3 % 2];
+    let words = [name, SCRIPTS[choice % 3], "0"];
+    Step::Call { connection, line: words.map(|word| word.as_bytes().to_vec()).to_vec() }
+}
+
 /// A script that makes several keys, and maybe takes some away again.
 fn pushing(connection: usize, choice: usize) -> Step {
     const SCRIPTS: [&str; 4] = [

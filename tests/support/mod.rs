@@ -20,7 +20,7 @@ mod real;
 mod skip;
 mod wire;
 
-pub(crate) use ours::OurSide;
+pub(crate) use ours::{OurSide, replies_in};
 pub(crate) use pair::{Argv, Pair, in_both_protocols, side_by_side};
 pub(crate) use real::{RealRedis, real_redis, started_redis};
 pub(crate) use skip::{nothing_may_be_skipped, skip};

@@ -46,9 +46,25 @@ impl OurSide {
         else {
             return None;
         };
-        let reply = reply_of(&session, &value);
+        let mut session = session;
+        let before = session.messages_before_reply();
+        let mut all: Vec<Value> = (0..before).filter_map(|_| session.take_message()).collect();
+        all.push(value);
+        let reply = reply_of(&session, &all);
         *self = Self::Idle(session);
         Some(reply)
+    }
+
+    /// Whether it has subscribed to anything.
+    pub(crate) fn listens(&self) -> bool {
+        matches!(self, Self::Idle(session) if session.listens())
+    }
+
+    /// The next message, if it is there.
+    pub(crate) fn message(&mut self) -> Option<Reply> {
+        let Self::Idle(session) = self else { panic!("a blocked client is asked for messages") };
+        let message = session.take_message()?;
+        Some(reply_of(session, &[message]))
     }
 
     pub(crate) fn closes(mut self) -> bool {
@@ -57,14 +73,22 @@ impl OurSide {
     }
 }
 
-/// What the engine answers: the bytes that a server would send, and what a client reads in them.
-fn reply_of(session: &Session, value: &Value) -> Reply {
+/// What the engine answers: the bytes that a server would send, and what a client reads last in
+/// them.
+fn reply_of(session: &Session, values: &[Value]) -> Reply {
     let mut bytes = Vec::new();
-    encode(value, session.protocol(), &mut bytes);
+    values.iter().for_each(|value| encode(value, session.protocol(), &mut bytes));
+    let Some(value) = replies_in(&bytes).pop() else { panic!("no reply in {values:?}") };
+    Reply { bytes, value }
+}
+
+/// The replies that a client reads in these bytes.
+pub(crate) fn replies_in(bytes: &[u8]) -> Vec<Value> {
     let mut decoder = ReplyDecoder::default();
-    decoder.feed(&bytes);
-    match decoder.next_reply() {
-        Ok(Some(value)) => Reply { bytes, value },
-        other => panic!("the engine's reply is not RESP: {other:?} from {value:?}"),
-    }
+    decoder.feed(bytes);
+    std::iter::from_fn(|| match decoder.next_reply() {
+        Ok(next) => next,
+        Err(error) => panic!("{} is not RESP: {error:?}", bytes.escape_ascii()),
+    })
+    .collect()
 }

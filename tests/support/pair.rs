@@ -31,7 +31,7 @@ use std::time::Duration;
 use stockroom::resp::{ReplyDecoder, RequestDecoder, Value, encode};
 use stockroom::{Engine, Env, Session, Timestamp};
 
-use super::{OurSide, RealRedis, Reply, Wire, compare, real_redis};
+use super::{OurSide, RealRedis, Reply, Wire, compare, real_redis, replies_in};
 
 /// Where both clocks stand when a body begins.
 const START: Timestamp = Timestamp::from_millis(1_700_000_000_123);
@@ -280,7 +280,7 @@ impl Pair {
         let shared = &mut *self.shared.borrow_mut();
         let argv = args.argv();
         let _ = writeln!(shared.sent, "  {}> {} (real only)", self.connection, command_line(&argv));
-        shared.ask_real(self.connection, &argv).map(|reply| reply.value)
+        shared.ask_real(self.connection, &argv, 1).map(|reply| reply.value)
     }
 
     /// Waits until the LRU clock of real Redis, which it reads now and then, is where the body has
@@ -368,7 +368,8 @@ impl Pair {
         let _ = writeln!(shared.sent, "  {}> {}", self.connection, command_line(argv));
         let ours = shared.ask_engine(self.connection, argv);
         let ours = ours.unwrap_or_else(|| panic!("the engine waits: {}", command_line(argv)));
-        (ours, shared.ask_real(self.connection, argv))
+        let replies = replies_in(&ours.bytes).len();
+        (ours, shared.ask_real(self.connection, argv, replies))
     }
 
     #[track_caller]
@@ -398,7 +399,8 @@ impl Shared {
         reply
     }
 
-    fn ask_real(&mut self, connection: usize, argv: &[Vec<u8>]) -> Option<Reply> {
+    /// As many replies as the engine gave.
+    fn ask_real(&mut self, connection: usize, argv: &[Vec<u8>], replies: usize) -> Option<Reply> {
         let real = self.real.as_mut()?;
         if spoils(argv) {
             real.spoil();
@@ -407,7 +409,7 @@ impl Shared {
             self.wires.resize_with(connection + 1, || None);
         }
         let wire = self.wires[connection].get_or_insert_with(|| real.connect());
-        Some(wire.try_call(argv).unwrap_or_else(|error| {
+        Some(wire.try_call_for(argv, replies).unwrap_or_else(|error| {
             panic!("real Redis did not answer {}: {error}", command_line(argv))
         }))
     }

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use super::super::client::Client;
 use super::super::session::Wanted;
 use super::super::{Session, Shared};
-use crate::commands::args::{int, is};
+use crate::commands::args::{int, is, wrong_usage};
 use crate::commands::{Cx, Reply};
 use crate::error::WireError;
 use crate::resp::Value;
@@ -75,7 +75,7 @@ impl<'a> Filter<'a> {
         self.id.is_none_or(|id| id == client.id)
             && self.peer.is_none_or(|peer| client.is_at(peer))
             && self.local.is_none_or(|local| client.is_connected_to(local))
-            && self.class.is_none_or(|class| class == Class::Normal)
+            && self.class.is_none_or(|class| class == Class::of(client))
             && !(self.skip_me && client.id == own)
     }
 }
@@ -106,10 +106,12 @@ pub(super) fn list(session: &Session, cx: &mut Cx<'_>, argv: &[&[u8]]) -> Reply 
     let shared = &session.shared;
     let clients = match argv {
         [_, _] => shared.clients(),
-        [_, _, option, class] if is(option, "TYPE") => match Class::parse(class)? {
-            Class::Normal => shared.clients(),
-            Class::Other => Vec::new(),
-        },
+        [_, _, option, class] if is(option, "TYPE") => {
+            let class = Class::parse(class)?;
+            let mut clients = shared.clients();
+            clients.retain(|client| class == Class::of(client));
+            clients
+        }
         [_, _, option, ids @ ..] if is(option, "ID") && !ids.is_empty() => {
             let mut found = Vec::new();
             for id in ids {
@@ -136,7 +138,7 @@ pub(super) fn pause(argv: &[&[u8]]) -> Reply {
         [_, _, _, _] => {
             return Err(WireError::fixed("ERR CLIENT PAUSE mode must be WRITE or ALL"));
         }
-        _ => return Err(wrong_length(argv)),
+        _ => return Err(wrong_usage("CLIENT", argv[1])),
     }
     match parse_i64(argv[2]) {
         Some(0..) => Ok(Value::OK),
@@ -266,7 +268,7 @@ pub(super) fn unblock(session: &Session, cx: &mut Cx<'_>, argv: &[&[u8]]) -> Rep
             const REFUSED: &str = "ERR CLIENT UNBLOCK reason should be TIMEOUT or ERROR";
             return Err(WireError::fixed(REFUSED));
         }
-        _ => return Err(wrong_length(argv)),
+        _ => return Err(wrong_usage("CLIENT", argv[1])),
     };
     let id = int(argv[2])?;
     cx.db.time_out();
@@ -274,20 +276,25 @@ pub(super) fn unblock(session: &Session, cx: &mut Cx<'_>, argv: &[&[u8]]) -> Rep
     Ok(i64::from(client.is_some_and(|client| client.unblock(&mut cx.db, reply))).into())
 }
 
-/// A class of clients. All that there are here are normal.
+/// A class of clients.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Class {
     Normal,
+    Pubsub,
+    /// One that there is none of here.
     Other,
 }
 
 impl Class {
+    fn of(client: &Client) -> Self {
+        if client.listens() { Self::Pubsub } else { Self::Normal }
+    }
+
     fn parse(name: &[u8]) -> Result<Self, WireError> {
         match name {
             name if is(name, "normal") => Ok(Self::Normal),
-            name if ["slave", "replica", "pubsub", "master"].iter().any(|n| is(name, n)) => {
-                Ok(Self::Other)
-            }
+            name if is(name, "pubsub") => Ok(Self::Pubsub),
+            name if ["slave", "replica", "master"].iter().any(|n| is(name, n)) => Ok(Self::Other),
             _ => Err(quoted("ERR Unknown client type '", name)),
         }
     }
@@ -306,12 +313,5 @@ fn quoted(text: &str, given: &[u8]) -> WireError {
     let mut text = text.as_bytes().to_vec();
     text.extend(given.iter().take_while(|&&b| b != 0));
     text.push(b'\'');
-    WireError::new(text)
-}
-
-fn wrong_length(argv: &[&[u8]]) -> WireError {
-    let mut text = b"ERR unknown subcommand or wrong number of arguments for '".to_vec();
-    text.extend(argv[1].iter().take(128).take_while(|&&b| b != 0));
-    text.extend_from_slice(b"'. Try CLIENT HELP.");
     WireError::new(text)
 }

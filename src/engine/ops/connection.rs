@@ -83,6 +83,7 @@ pub(super) fn quit(session: &mut Session) -> Value {
 
 pub(super) fn reset(session: &mut Session) -> Value {
     session.abandon();
+    session.unsubscribe_all();
     session.db = 0;
     session.protocol = Protocol::Resp2;
     session.wanted = Wanted::On;

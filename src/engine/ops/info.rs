@@ -11,6 +11,7 @@ use super::VERSION;
 use crate::commands::Cx;
 use crate::commands::args::is;
 use crate::db::DATABASES;
+use crate::db::Topic;
 use crate::resp::Value;
 
 /// A section: its name, whether plain INFO shows it, and what writes it.
@@ -138,9 +139,9 @@ fn stats(text: &mut String, shared: &Shared, _: &mut Cx<'_>) {
     field(text, "expired_keys", shared.keyspace.expired());
     field(text, "evicted_keys", 0);
     field(text, "evicted_clients", 0);
-    field(text, "pubsub_channels", 0);
-    field(text, "pubsub_patterns", 0);
-    field(text, "pubsubshard_channels", 0);
+    field(text, "pubsub_channels", shared.keyspace.topics(Topic::Channel));
+    field(text, "pubsub_patterns", shared.keyspace.topics(Topic::Pattern));
+    field(text, "pubsubshard_channels", shared.keyspace.topics(Topic::Shard));
     field(text, "latest_fork_usec", 0);
     field(text, "total_forks", 0);
 }

@@ -7,9 +7,11 @@ mod client;
 mod config;
 mod connection;
 mod info;
+mod pubsub;
 
 use super::Session;
 use crate::commands::{Cx, Reply, SessionOp};
+use crate::db::Topic;
 use crate::resp::Value;
 
 /// The Redis whose behaviour this is.
@@ -43,9 +45,15 @@ pub(super) fn run(session: &mut Session, op: SessionOp, cx: &mut Cx<'_>, argv: &
         SessionOp::Hello => connection::hello(session, argv),
         SessionOp::Info => Ok(info::info(session, cx, argv)),
         SessionOp::Multi => session.multi(),
+        SessionOp::Psubscribe => Ok(pubsub::subscribe(session, Topic::Pattern, argv)),
+        SessionOp::Punsubscribe => Ok(pubsub::unsubscribe(session, Topic::Pattern, argv)),
         SessionOp::Quit => Ok(connection::quit(session)),
         SessionOp::Reset => Ok(connection::reset(session)),
         SessionOp::Select => connection::select(session, argv),
+        SessionOp::Ssubscribe => Ok(pubsub::subscribe(session, Topic::Shard, argv)),
+        SessionOp::Subscribe => Ok(pubsub::subscribe(session, Topic::Channel, argv)),
+        SessionOp::Sunsubscribe => Ok(pubsub::unsubscribe(session, Topic::Shard, argv)),
+        SessionOp::Unsubscribe => Ok(pubsub::unsubscribe(session, Topic::Channel, argv)),
         SessionOp::Unwatch => {
             session.unwatch_all();
             Ok(Value::OK)

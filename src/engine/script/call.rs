@@ -109,15 +109,13 @@ impl<'c, 'k> Host<'c, 'k> {
         if spec.is(Flags::NOSCRIPT) {
             return Err(NOT_ALLOWED);
         }
-        if spec.is(Flags::WRITE) {
-            if self.read_only {
-                const TEXT: &str = "ERR Write commands are not allowed from read-only scripts.";
-                return Err(WireError::fixed(TEXT));
-            }
-            if !self.control.may_write() {
-                // It has been killed: the script does not come to see this.
-                return Err(NOT_ALLOWED);
-            }
+        if self.read_only && (spec.is(Flags::WRITE) || spec.is(Flags::MAY_REPLICATE)) {
+            const TEXT: &str = "ERR Write commands are not allowed from read-only scripts.";
+            return Err(WireError::fixed(TEXT));
+        }
+        if spec.is(Flags::WRITE) && !self.control.may_write() {
+            // It has been killed: the script does not come to see this.
+            return Err(NOT_ALLOWED);
         }
         Ok(spec)
     }

@@ -122,7 +122,7 @@ fn to_lua(lua: &Lua, value: &Value, protocol: Protocol) -> mlua::Result<LuaValue
             let items = pairs.iter().flat_map(|(k, v)| [k, v]);
             list(lua, items.map(|value| item(value, protocol)))
         }
-        Value::Array(items) | Value::Set(items) | Value::Push(items) => {
+        Value::Array(items) | Value::Set(items) | Value::Push(items) | Value::Several(items) => {
             list(lua, items.iter().map(|value| item(value, protocol)))
         }
     }

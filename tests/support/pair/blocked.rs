@@ -85,6 +85,35 @@ impl Pair {
     }
 }
 
+impl Pair {
+    /// Both sides have sent the same message.
+    #[track_caller]
+    pub(crate) fn hears(&self) -> Value {
+        let shared = &mut *self.shared.borrow_mut();
+        let ours = shared.sessions[self.connection].as_mut().and_then(OurSide::message);
+        let ours = ours.unwrap_or_else(|| panic!("no message after\n{}", shared.sent));
+        let real = shared.real_reply(self.connection, LONG);
+        if shared.real.is_some() {
+            assert_eq!(
+                Some(&ours),
+                real.as_ref(),
+                "engine left, real right, after\n{}",
+                shared.sent
+            );
+        }
+        ours.value
+    }
+
+    /// Neither side has sent a message.
+    #[track_caller]
+    pub(crate) fn hears_nothing(&self) {
+        let shared = &mut *self.shared.borrow_mut();
+        let ours = shared.sessions[self.connection].as_mut().and_then(OurSide::message);
+        let real = shared.real_reply(self.connection, SHORT);
+        assert_eq!((ours, real), (None, None), "after\n{}", shared.sent);
+    }
+}
+
 impl Shared {
     fn send_real(&mut self, connection: usize, argv: &[Vec<u8>]) {
         let Some(real) = &self.real else { return };
