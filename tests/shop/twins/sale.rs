@@ -114,9 +114,9 @@ impl Sale<'_> {
         if let Some(order) = self.order(id) {
             let left = self.view.zscore(RESERVED, id).map(|end| end - now);
             return match (order.state, left) {
-                (b's', _) => numbers(&[1, -1]),
-                (b'r', Some(left @ 0..)) => numbers(&[1, left]),
-                _ => numbers(&[4, 0]),
+                (b's', _) => numbers(&[1, -1, 1]),
+                (b'r', Some(left @ 0..)) => numbers(&[1, left, 1]),
+                _ => numbers(&[4, 0, 1]),
             };
         }
         let too_many = |own: i64| limit > 0 && own + units > limit;
@@ -124,12 +124,12 @@ impl Sale<'_> {
             self.reclaim(100);
             let own = self.units_of(buyer);
             if too_many(own) {
-                return numbers(&[3, own]);
+                return numbers(&[3, own, 0]);
             }
         }
         while self.view.number(FREE) < units && self.reclaim(100) > 0 {}
         if self.view.number(FREE) < units {
-            return numbers(&[2, self.view.number(FREE)]);
+            return numbers(&[2, self.view.number(FREE), 0]);
         }
         self.view.incr(FREE, -units);
         self.view.hincr(BUYERS, buyer, units);
@@ -145,7 +145,7 @@ impl Sale<'_> {
         for at in [ORDERS, BUYERS] {
             self.view.expire(at, kept);
         }
-        numbers(&[1, answer])
+        numbers(&[1, answer, 0])
     }
 
     fn confirm(&mut self, id: &[u8]) -> bool {
