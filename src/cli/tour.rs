@@ -108,9 +108,9 @@ async fn guide<B: Backend>(
     let mut out = io::stdout();
     writeln!(
         out,
-        "The shop {place}: what each feature is for, calls of it with their answers, and the"
+        "What each feature of the shop is for, calls of it with their answers, and the keys"
     )?;
-    writeln!(out, "keys that it leaves.\n")?;
+    writeln!(out, "that it leaves; {place}.\n")?;
     for feature in features {
         let told = tour::show(backend, *feature, tick).await.map_err(Failure::new)?;
         writeln!(out, "{told}")?;
