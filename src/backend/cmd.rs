@@ -59,6 +59,13 @@ impl<'a, T> Cmd<'a, T> {
         Self { spec, args: SmallVec::new(), reply: PhantomData }
     }
 
+    /// A call with three arguments, as those that write one element have.
+    #[inline]
+    fn three(spec: &'static Spec, a: Arg<'a>, b: Arg<'a>, c: Arg<'a>) -> Self {
+        let args = SmallVec::from_buf_and_len([a, b, c, Arg::from("")], 3);
+        Self { spec, args, reply: PhantomData }
+    }
+
     /// Adds an argument.
     #[inline]
     #[must_use]

@@ -15,9 +15,12 @@
 //! the flags of its watchers.
 
 mod listening;
+mod locks;
 mod object;
 mod scan;
+mod shard;
 mod table;
+mod thresholds;
 mod view;
 mod waiting;
 mod watch;
@@ -25,10 +28,10 @@ mod watch;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use parking_lot::{RwLock, RwLockReadGuard, RwLockWriteGuard};
-use smallvec::SmallVec;
+use parking_lot::RwLock;
 
 pub(crate) use listening::{Listener, Topic};
+pub(crate) use locks::Scope;
 pub(crate) use object::{Kind, Object};
 pub(crate) use view::{Db, Expire};
 pub(crate) use waiting::{Awaited, Waiter, Wakers, Want};
@@ -37,9 +40,11 @@ pub(crate) use watch::WatchFlag;
 use crate::types::Limits;
 use crate::types::dense::hash_key;
 use listening::Listening;
+use locks::{Guard, Locks};
+use shard::Shard;
 use table::Table;
-use waiting::{Blocked, Waiting};
-use watch::Watchers;
+use thresholds::Thresholds;
+use waiting::Blocked;
 
 /// How many databases SELECT can choose from, as a Redis server by default.
 pub(crate) const DATABASES: usize = 16;
@@ -51,34 +56,11 @@ const SHARDS: usize = 32;
 #[derive(Debug)]
 pub(crate) struct Keyspace {
     shards: Box<[RwLock<Shard>]>,
-    limits: RwLock<Limits>,
+    thresholds: Thresholds,
     blocked: Blocked,
     listening: Listening,
     /// Keys that have been removed because their deadline had passed.
     expired: AtomicU64,
-}
-
-#[derive(Debug, Default)]
-struct Shard {
-    /// As many as have been used so far.
-    dbs: Vec<Table>,
-    watchers: Watchers,
-    waiting: Waiting,
-}
-
-impl Shard {
-    #[inline]
-    fn table(&self, db: usize) -> Option<&Table> {
-        self.dbs.get(db)
-    }
-
-    #[inline]
-    fn table_mut(&mut self, db: usize) -> &mut Table {
-        if self.dbs.len() <= db {
-            self.dbs.resize_with(db + 1, Table::default);
-        }
-        &mut self.dbs[db]
-    }
 }
 
 /// A key's shard and its hash. The shard comes from bits that the tables use least.
@@ -96,33 +78,6 @@ pub(crate) enum Access {
     /// Changes: the lock is exclusive.
     Write,
 }
-
-/// Which shards to lock.
-#[derive(Debug)]
-pub(crate) enum Scope<'a> {
-    /// None: the command touches no key.
-    Nothing,
-    /// Those of these keys.
-    Keys(&'a [(&'a [u8], Access)]),
-    /// All: the command's keys cannot be told beforehand.
-    All(Access),
-}
-
-#[derive(Debug)]
-enum Guard<'k> {
-    Read(RwLockReadGuard<'k, Shard>),
-    Write(RwLockWriteGuard<'k, Shard>),
-}
-
-impl Guard<'_> {
-    #[inline]
-    fn has_movers(&self) -> bool {
-        matches!(self, Self::Write(shard) if shard.waiting.has_movers())
-    }
-}
-
-/// Locked shards, ascending.
-type Guards<'k> = SmallVec<[(u32, Guard<'k>); 4]>;
 
 /// How long one waits for a lock before asking again whether to go on waiting.
 const ASK_EVERY: Duration = Duration::from_millis(10);
@@ -151,7 +106,7 @@ impl Keyspace {
     pub(crate) fn new() -> Self {
         Self {
             shards: (0..SHARDS).map(|_| RwLock::default()).collect(),
-            limits: RwLock::new(Limits::default()),
+            thresholds: Thresholds::new(Limits::default()),
             blocked: Blocked::default(),
             listening: Listening::default(),
             expired: AtomicU64::new(0),
@@ -159,13 +114,14 @@ impl Keyspace {
     }
 
     /// The thresholds between packed and large collections.
+    #[inline]
     pub(crate) fn limits(&self) -> Limits {
-        *self.limits.read()
+        self.thresholds.get()
     }
 
     /// Changes the thresholds; existing collections keep their form, as in Redis.
     pub(crate) fn set_limits(&self, limits: Limits) {
-        *self.limits.write() = limits;
+        self.thresholds.set(limits);
     }
 
     /// Locks what `scope` names and gives a view of database `index` at time `now_ms`. `None` when
@@ -175,40 +131,20 @@ impl Keyspace {
     /// served, would push to another.
     pub(crate) fn lock_unless(
         &self,
-        scope: &Scope<'_>,
+        scope: Scope,
         index: usize,
         now_ms: i64,
         give_up: impl Fn() -> bool,
     ) -> Option<Db<'_>> {
-        let mut guards = Guards::new();
-        match scope {
-            Scope::Nothing => {}
-            Scope::Keys([(key, access)]) => {
-                let shard = locate(key).0;
-                guards.push((shard, self.guard(shard, *access, &give_up)?));
-            }
-            Scope::Keys(keys) => {
-                let mut wanted: SmallVec<[(u32, Access); 8]> =
-                    keys.iter().map(|(key, access)| (locate(key).0, *access)).collect();
-                // A shard wanted both ways is locked exclusively: Write sorts first.
-                wanted.sort_unstable_by(|a, b| a.0.cmp(&b.0).then(b.1.cmp(&a.1)));
-                wanted.dedup_by_key(|w| w.0);
-                for (shard, access) in wanted {
-                    guards.push((shard, self.guard(shard, access, &give_up)?));
-                }
-            }
-            Scope::All(access) => {
-                guards.reserve_exact(SHARDS);
-                for shard in 0..SHARDS as u32 {
-                    guards.push((shard, self.guard(shard, *access, &give_up)?));
-                }
-            }
+        let mut locks = Locks::default();
+        for (shard, access) in scope.shards() {
+            locks.push(shard, self.guard(shard, access, &give_up)?);
         }
-        if guards.len() < SHARDS && guards.iter().any(|(_, guard)| guard.has_movers()) {
-            drop(guards);
-            return self.lock_unless(&Scope::All(Access::Write), index, now_ms, give_up);
+        if locks.have_movers() && scope != Scope::all(Access::Write) {
+            drop(locks);
+            return self.lock_unless(Scope::all(Access::Write), index, now_ms, give_up);
         }
-        Some(Db::new(self, guards, index, now_ms))
+        Some(Db::new(self, locks, index, now_ms))
     }
 
     #[inline]
@@ -230,26 +166,23 @@ impl Keyspace {
     /// alone what is locked just now.
     pub(crate) fn expire(&self, now_ms: i64, most: usize) -> usize {
         let mut removed = 0;
-        let is_due = |shard: u32| {
-            let shard = self.shards[shard as usize].try_read();
+        let is_due = |shard: &RwLock<Shard>| {
+            let shard = shard.try_read();
             shard.is_some_and(|shard| shard.dbs.iter().any(|table| table.due(now_ms).is_some()))
         };
-        for shard in 0..SHARDS as u32 {
+        for shard in &self.shards {
             if removed >= most {
                 break;
             }
             if !is_due(shard) {
                 continue;
             }
-            let Some(guard) = self.shards[shard as usize].try_write() else { continue };
-            let mut guards = Guards::new();
-            guards.push((shard, Guard::Write(guard)));
-            let mut db = Db::new(self, guards, 0, now_ms);
-            for index in 0..DATABASES {
-                db.select(index);
-                removed += db.expire_due(shard, most.saturating_sub(removed));
+            let Some(mut shard) = shard.try_write() else { continue };
+            for db in 0..DATABASES {
+                removed += shard.expire_due(db, now_ms, most.saturating_sub(removed));
             }
         }
+        self.expired.fetch_add(removed as u64, Ordering::Relaxed);
         removed
     }
 
@@ -292,7 +225,7 @@ mod tests {
     use crate::types::Str;
 
     impl Keyspace {
-        pub(in crate::db) fn lock(&self, scope: &Scope<'_>, index: usize, now_ms: i64) -> Db<'_> {
+        pub(in crate::db) fn lock(&self, scope: Scope, index: usize, now_ms: i64) -> Db<'_> {
             self.lock_unless(scope, index, now_ms, || false).expect("nobody gives up")
         }
     }
@@ -304,8 +237,7 @@ mod tests {
     }
 
     fn write(keyspace: &Keyspace, key: &[u8]) {
-        let scope = [(key, Access::Write)];
-        let mut db = keyspace.lock(&Scope::Keys(&scope), 0, 0);
+        let mut db = keyspace.lock(Scope::of([(key, Access::Write)]), 0, 0);
         db.set(key, Object::Str(Str::new(b"x")), Expire::At(1));
     }
 
@@ -316,8 +248,7 @@ mod tests {
         write(&keyspace, &first);
         write(&keyspace, &last);
         std::thread::scope(|scope| {
-            let locked = [(&*last, Access::Write)];
-            let held = keyspace.lock(&Scope::Keys(&locked), 0, 0);
+            let held = keyspace.lock(Scope::of([(&*last, Access::Write)]), 0, 0);
             let (done, waited) = channel();
             let keyspace = &keyspace;
             scope.spawn(move || done.send(keyspace.expire(2, 1)));

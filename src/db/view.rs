@@ -6,18 +6,16 @@
 
 use std::sync::atomic::Ordering;
 
+use super::locks::Locks;
 use super::object::{Kind, Object};
+use super::shard::Shard;
 use super::table::{Entry, Table};
 use super::waiting::Serving;
 use super::watch::WatchFlag;
-use super::{Guard, Guards, Keyspace, SHARDS, Shard, locate};
+use super::{Keyspace, locate};
 use crate::bytes::Bytes;
 use crate::error::WireError;
 use crate::types::Limits;
-
-/// How many due keys a write removes on its way, so that dead keys go even when nobody asks for
-/// them, at a bounded cost per write.
-const DUE_PER_WRITE: usize = 4;
 
 /// What becomes of a key's deadline when its value is replaced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,7 +32,7 @@ pub enum Expire {
 #[derive(Debug)]
 pub struct Db<'k> {
     pub(super) keyspace: &'k Keyspace,
-    pub(super) guards: Guards<'k>,
+    pub(super) locks: Locks<'k>,
     index: usize,
     now_ms: i64,
     /// Behind the locks, because who is woken when it is dropped may want them.
@@ -42,13 +40,8 @@ pub struct Db<'k> {
 }
 
 impl<'k> Db<'k> {
-    pub(super) fn new(
-        keyspace: &'k Keyspace,
-        guards: Guards<'k>,
-        index: usize,
-        now_ms: i64,
-    ) -> Self {
-        Self { keyspace, guards, index, now_ms, serving: None }
+    pub(super) fn new(keyspace: &'k Keyspace, locks: Locks<'k>, index: usize, now_ms: i64) -> Self {
+        Self { keyspace, locks, index, now_ms, serving: None }
     }
 
     /// The number of the selected database.
@@ -77,46 +70,35 @@ impl<'k> Db<'k> {
         self.keyspace.limits()
     }
 
-    pub(super) fn shards(&self) -> impl Iterator<Item = (u32, &Shard)> {
-        self.guards.iter().map(|(n, guard)| match guard {
-            Guard::Read(shard) => (*n, &**shard),
-            Guard::Write(shard) => (*n, &**shard),
-        })
+    /// The locked shards.
+    pub(super) fn shards(&self) -> impl Iterator<Item = &Shard> {
+        self.locks.iter()
     }
 
     pub(super) fn tables(&self) -> impl Iterator<Item = &Table> {
-        self.shards().filter_map(|(_, shard)| shard.table(self.index))
+        self.shards().filter_map(|shard| shard.table(self.index))
     }
 
-    fn position(&self, shard: u32) -> Option<usize> {
-        if self.guards.len() == SHARDS {
-            return Some(shard as usize);
-        }
-        self.guards.iter().position(|(n, _)| *n == shard)
-    }
-
+    #[inline]
     pub(super) fn shard(&self, shard: u32) -> Option<&Shard> {
-        match &self.guards[self.position(shard)?].1 {
-            Guard::Read(shard) => Some(shard),
-            Guard::Write(shard) => Some(shard),
-        }
+        self.locks.get(shard)
     }
 
     /// The shard for a change. That a key was locked for what its command does with it follows
     /// from the command's row; a row that says less than its handler does is a bug in the table,
     /// and going on would break atomicity.
+    #[inline]
     pub(super) fn shard_mut(&mut self, shard: u32) -> &mut Shard {
-        let position = self.position(shard);
-        match position.map(|at| &mut self.guards[at].1) {
-            Some(Guard::Write(shard)) => shard,
-            _ => unreachable!("a handler changed a key that its row does not lock for writing"),
-        }
+        let Some(shard) = self.locks.get_mut(shard) else {
+            unreachable!("a handler changed a key that its row does not lock for writing")
+        };
+        shard
     }
 
     #[inline]
     fn find(&self, key: &[u8]) -> Option<(&Table, usize)> {
         let (shard, hash) = locate(key);
-        debug_assert!(self.position(shard).is_some(), "a handler read a key its row does not name");
+        debug_assert!(self.locks.holds(shard), "a handler read a key its row does not name");
         let table = self.shard(shard)?.table(self.index)?;
         let at = table.find(hash, key)?;
         (!table.is_expired(at, self.now_ms)).then_some((table, at))
@@ -164,49 +146,18 @@ impl<'k> Db<'k> {
         self.live(key).map(|entry| entry.idle_secs(self.now_ms))
     }
 
-    /// Finds a key to change it: what has expired is removed first, and a few due keys with it.
-    fn find_mut(&mut self, key: &[u8]) -> (u32, Option<usize>) {
-        let (shard, hash) = locate(key);
-        self.expire_due(shard, DUE_PER_WRITE);
-        let (index, now_ms) = (self.index, self.now_ms);
-        let table = self.shard_mut(shard).table_mut(index);
-        let at = table.find(hash, key);
-        match at {
-            Some(at) if table.is_expired(at, now_ms) => {
-                self.expire_at(shard, at);
-                (shard, None)
-            }
-            Some(at) => {
-                table.entry(at).touch(now_ms);
-                (shard, Some(at))
-            }
-            None => (shard, None),
-        }
-    }
-
-    fn remove_at(&mut self, shard: u32, at: usize) -> Option<(Object, Option<i64>)> {
-        let index = self.index;
-        let shard = self.shard_mut(shard);
-        let (entry, deadline) = shard.table_mut(index).remove(at)?;
-        shard.watchers.touch(index, &entry.key);
-        Some((entry.object, deadline))
-    }
-
-    /// Removes up to `most` due keys of the selected database in a shard locked for writing.
+    /// Finds a key to change it: its shard, and where it stands if it is there. What has expired is
+    /// removed first, and a few due keys with it.
     #[inline]
-    pub(super) fn expire_due(&mut self, shard: u32, most: usize) -> usize {
-        let (index, now_ms) = (self.index, self.now_ms);
-        for done in 0..most {
-            let table = self.shard_mut(shard).table(index);
-            let Some(at) = table.and_then(|t| t.due(now_ms)) else { return done };
-            self.expire_at(shard, at);
+    fn find_mut(&mut self, key: &[u8]) -> (&mut Shard, Option<usize>) {
+        let (number, hash) = locate(key);
+        let (keyspace, index, now_ms) = (self.keyspace, self.index, self.now_ms);
+        let shard = self.shard_mut(number);
+        let found = shard.find_mut(index, key, hash, now_ms);
+        if found.expired > 0 {
+            keyspace.expired.fetch_add(found.expired as u64, Ordering::Relaxed);
         }
-        most
-    }
-
-    fn expire_at(&mut self, shard: u32, at: usize) {
-        self.remove_at(shard, at);
-        self.keyspace.expired.fetch_add(1, Ordering::Relaxed);
+        (shard, found.at)
     }
 
     /// Changes the value under an existing key. `change` answers its result and whether it changed
@@ -216,9 +167,9 @@ impl<'k> Db<'k> {
         key: &[u8],
         change: impl FnOnce(&mut T, &Limits) -> (R, bool),
     ) -> Result<Option<R>, WireError> {
+        let (limits, index) = (self.limits(), self.index);
         let (shard, at) = self.find_mut(key);
-        let Some(at) = at else { return Ok(None) };
-        self.change_at(shard, at, key, change).map(Some)
+        at.map(|at| shard.change(index, (at, key), &limits, change)).transpose()
     }
 
     /// Changes the value under a key, which is created empty when missing. `change` answers its
@@ -228,15 +179,14 @@ impl<'k> Db<'k> {
         key: &[u8],
         change: impl FnOnce(&mut T, &Limits) -> (R, bool),
     ) -> Result<R, WireError> {
+        let (limits, index, now_ms) = (self.limits(), self.index, self.now_ms);
         let (shard, at) = self.find_mut(key);
         if let Some(at) = at {
-            return self.change_at(shard, at, key, change);
+            return shard.change(index, (at, key), &limits, change);
         }
         let mut fresh = T::default();
-        let (result, changed) = change(&mut fresh, &self.limits());
+        let (result, changed) = change(&mut fresh, &limits);
         if changed && !fresh.is_hollow() {
-            let (index, now_ms) = (self.index, self.now_ms);
-            let shard = self.shard_mut(shard);
             shard.table_mut(index).insert(Bytes::copy_from(key), fresh.wrap(), now_ms);
             shard.watchers.touch(index, key);
             if !shard.waiting.is_empty() {
@@ -246,36 +196,13 @@ impl<'k> Db<'k> {
         Ok(result)
     }
 
-    #[inline]
-    fn change_at<T: Kind, R>(
-        &mut self,
-        shard: u32,
-        at: usize,
-        key: &[u8],
-        change: impl FnOnce(&mut T, &Limits) -> (R, bool),
-    ) -> Result<R, WireError> {
-        let limits = self.limits();
-        let index = self.index;
-        let locked = self.shard_mut(shard);
-        let object = locked.table_mut(index).object_mut(at);
-        let value = T::of_mut(object).ok_or(WireError::WRONGTYPE)?;
-        let (result, changed) = change(value, &limits);
-        if value.is_hollow() {
-            self.remove_at(shard, at);
-        } else if changed {
-            locked.watchers.touch(index, key);
-        }
-        Ok(result)
-    }
-
     /// Puts a value under a key, whatever was there. Who waits for the key is served only if there
     /// was nothing, as in Redis: a command that removes a key and adds it anew must say so by
     /// [`delete`](Self::delete).
     pub fn set(&mut self, key: &[u8], object: Object, expire: Expire) {
-        let (shard, at) = self.find_mut(key);
         let (index, now_ms) = (self.index, self.now_ms);
-        let locked = self.shard_mut(shard);
-        let table = locked.table_mut(index);
+        let (shard, at) = self.find_mut(key);
+        let table = shard.table_mut(index);
         let is_new = at.is_none();
         let at = if let Some(at) = at {
             *table.object_mut(at) = object;
@@ -288,8 +215,8 @@ impl<'k> Db<'k> {
             Expire::Clear => table.set_deadline(at, None),
             Expire::At(ms) => table.set_deadline(at, Some(ms)),
         }
-        locked.watchers.touch(index, key);
-        if is_new && !locked.waiting.is_empty() {
+        shard.watchers.touch(index, key);
+        if is_new && !shard.waiting.is_empty() {
             self.signal(key);
         }
     }
@@ -297,12 +224,11 @@ impl<'k> Db<'k> {
     /// Sets or clears the deadline of an existing key; says whether the key exists. Watchers are
     /// told.
     pub fn set_deadline(&mut self, key: &[u8], deadline_ms: Option<i64>) -> bool {
+        let index = self.index;
         let (shard, at) = self.find_mut(key);
         let Some(at) = at else { return false };
-        let index = self.index;
-        let locked = self.shard_mut(shard);
-        locked.table_mut(index).set_deadline(at, deadline_ms);
-        locked.watchers.touch(index, key);
+        shard.table_mut(index).set_deadline(at, deadline_ms);
+        shard.watchers.touch(index, key);
         true
     }
 
@@ -313,8 +239,9 @@ impl<'k> Db<'k> {
 
     /// Removes a key and answers its value and deadline.
     pub fn take(&mut self, key: &[u8]) -> Option<(Object, Option<i64>)> {
+        let index = self.index;
         let (shard, at) = self.find_mut(key);
-        at.and_then(|at| self.remove_at(shard, at))
+        at.and_then(|at| shard.remove(index, at))
     }
 
     /// Tells watchers that a key changed, where a command counts as a change though the value is
@@ -328,9 +255,8 @@ impl<'k> Db<'k> {
     /// Watches a key of the selected database; says whether it was not watched already. One that
     /// has already expired counts as missing, so that its removal later is no change.
     pub fn watch(&mut self, key: &[u8], flag: &WatchFlag) -> bool {
-        let (shard, _) = self.find_mut(key);
         let index = self.index;
-        self.shard_mut(shard).watchers.add(index, key, flag)
+        self.find_mut(key).0.watchers.add(index, key, flag)
     }
 
     /// Stops watching a key of the selected database.

@@ -27,7 +27,7 @@ use parking_lot::Mutex;
 use smallvec::SmallVec;
 
 use super::view::Db;
-use super::{Guard, Keyspace, Object, SHARDS, locate};
+use super::{Keyspace, Object, locate};
 use crate::bytes::Bytes;
 use crate::resp::Value;
 use crate::types::End;
@@ -379,11 +379,11 @@ impl Db<'_> {
     /// Notes as ready what is there under keys of a database that somebody waits for, after all of
     /// it has changed.
     pub(super) fn signal_all(&mut self, db: usize) {
-        if self.shards().all(|(_, shard)| shard.waiting.is_empty()) {
+        if self.shards().all(|shard| shard.waiting.is_empty()) {
             return;
         }
         let mut keys: Vec<Bytes> =
-            self.shards().flat_map(|(_, shard)| shard.waiting.keys_of(db).cloned()).collect();
+            self.shards().flat_map(|shard| shard.waiting.keys_of(db).cloned()).collect();
         keys.sort_unstable();
         let selected = self.index();
         self.select(db);
@@ -466,13 +466,7 @@ impl Db<'_> {
     /// Removes a waiter's entries from the shards that are locked for writing.
     fn unregister(&mut self, waiter: &Waiter) {
         for key in &waiter.keys {
-            let shard = locate(key).0;
-            let at = if self.guards.len() == SHARDS {
-                Some(shard as usize)
-            } else {
-                self.guards.iter().position(|(n, _)| *n == shard)
-            };
-            if let Some((_, Guard::Write(shard))) = at.and_then(|at| self.guards.get_mut(at)) {
+            if let Some(shard) = self.locks.get_mut(locate(key).0) {
                 shard.waiting.remove(key, waiter);
             }
         }

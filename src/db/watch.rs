@@ -58,9 +58,14 @@ impl Watchers {
     /// Raises the flags of all who watch `key`.
     #[inline]
     pub(super) fn touch(&self, db: usize, key: &[u8]) {
-        if !self.0.is_empty()
-            && let Some(flags) = self.0.get(&(db, Bytes::copy_from(key)))
-        {
+        if !self.0.is_empty() {
+            self.raise(db, key);
+        }
+    }
+
+    #[cold]
+    fn raise(&self, db: usize, key: &[u8]) {
+        if let Some(flags) = self.0.get(&(db, Bytes::copy_from(key))) {
             flags.iter().for_each(WatchFlag::raise);
         }
     }

@@ -15,8 +15,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
 use super::client::Client;
-use super::dispatch::{self, Keys};
-use super::{Session, Shared};
+use super::{Session, Shared, dispatch};
 use crate::commands::{Run, Spec, Waits, blocking};
 use crate::db::{Access, Scope, Waiter, Wakers};
 use crate::env::{Sleep, Timestamp, wait};
@@ -101,9 +100,8 @@ impl Shared {
     /// script.
     pub(super) fn withdraw(&self, waiter: &Arc<Waiter>) {
         self.keyspace.end_wait(waiter, Value::NilArray, &mut Wakers::default());
-        let keys: Keys<'_> = waiter.keys().iter().map(|key| (&**key, Access::Write)).collect();
-        let locked = dispatch::context(self, &Scope::Keys(&keys), waiter.db(), Protocol::Resp2);
-        let Ok(mut cx) = locked else {
+        let scope = Scope::of(waiter.keys().iter().map(|key| (&**key, Access::Write)));
+        let Ok(mut cx) = dispatch::context(self, scope, waiter.db(), Protocol::Resp2) else {
             self.orphans.lock().waiters.push(Arc::clone(waiter));
             return;
         };
@@ -155,10 +153,8 @@ impl Session {
         let Run::Data(handler) = spec.run else {
             return Begun::Ready(Value::Error(spec.arity_error()));
         };
-        let mut keys = Keys::new();
-        let known = dispatch::collect_keys(spec, argv, &mut keys);
-        let scope = if known { Scope::Keys(&keys) } else { dispatch::whole(spec) };
-        let mut cx = match dispatch::context(&self.shared, &scope, self.db, self.protocol) {
+        let scope = dispatch::scope(spec, argv);
+        let mut cx = match dispatch::context(&self.shared, scope, self.db, self.protocol) {
             Ok(cx) => cx,
             Err(busy) => return Begun::Ready(Value::Error(busy)),
         };

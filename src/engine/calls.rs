@@ -5,8 +5,7 @@
 
 use smallvec::SmallVec;
 
-use super::dispatch::{self, Keys};
-use super::{Engine, Shared, script};
+use super::{Engine, Shared, dispatch, script};
 use crate::commands::{Cx, Run, Spec};
 use crate::db::{Access, Scope};
 use crate::error::WireError;
@@ -105,25 +104,10 @@ impl<'a> Calls<'a> {
         db: usize,
         protocol: Protocol,
     ) -> Result<Cx<'k>, WireError> {
-        let mut keys: Keys<'_> = Keys::new();
-        let mut all = None;
-        for (spec, argv) in self.iter() {
-            if !dispatch::collect_keys(spec, argv, &mut keys)
-                && let Scope::All(access) = dispatch::whole(spec)
-            {
-                all = all.max(Some(access));
-            }
-        }
-        keys.extend(watched.map(|key| (key, Access::Read)));
-        let scope = match all {
-            None => Scope::Keys(&keys),
-            // One lock must do for all: a key that is written makes it exclusive.
-            Some(Access::Read) if keys.iter().any(|(_, access)| *access == Access::Write) => {
-                Scope::All(Access::Write)
-            }
-            Some(access) => Scope::All(access),
-        };
-        dispatch::context(shared, &scope, db, protocol)
+        let watched = Scope::of(watched.map(|key| (key, Access::Read)));
+        let of_line = |(spec, argv): (&Spec, &[&[u8]])| dispatch::scope(spec, argv);
+        let scope = self.iter().map(of_line).fold(watched, Scope::or);
+        dispatch::context(shared, scope, db, protocol)
     }
 }
 

@@ -1,16 +1,11 @@
 //! From a row and its arguments to the reply: which locks, which handler.
 
-use smallvec::SmallVec;
-
 use super::client::Client;
 use super::{Shared, script};
 use crate::commands::{Cx, Flags, KeyFlags, Run, ScriptOp, Spec};
 use crate::db::{Access, Scope};
 use crate::error::WireError;
 use crate::resp::{Protocol, Value};
-
-/// The keys of a command line, with what is done to each.
-pub(super) type Keys<'a> = SmallVec<[(&'a [u8], Access); 10]>;
 
 /// Runs a command that needs no session, on behalf of a client if one is known.
 #[inline]
@@ -30,10 +25,7 @@ pub(super) fn run(
         Run::Script(op) => return run_script(shared, spec, op, argv, db, protocol, client),
         _ => return Value::Error(needs_session(spec)),
     };
-    let mut keys = Keys::new();
-    let known = collect_keys(spec, argv, &mut keys);
-    let scope = if known { Scope::Keys(&keys) } else { whole(spec) };
-    let mut cx = match context(shared, &scope, db, protocol) {
+    let mut cx = match context(shared, scope(spec, argv), db, protocol) {
         Ok(cx) => cx,
         Err(busy) => return Value::Error(busy),
     };
@@ -52,7 +44,7 @@ fn run_script(
     protocol: Protocol,
     client: Option<&Client>,
 ) -> Value {
-    let mut cx = match context(shared, &whole(spec), db, protocol) {
+    let mut cx = match context(shared, whole(spec), db, protocol) {
         Ok(cx) => cx,
         Err(busy) => return Value::Error(busy),
     };
@@ -69,12 +61,12 @@ fn run_script(
 /// that of two commands on a key the later never has the earlier time. Fails with `BUSY` when a
 /// script that has been running too long holds a lock.
 #[inline]
-pub(super) fn context<'k>(
-    shared: &'k Shared,
-    scope: &Scope<'_>,
+pub(super) fn context(
+    shared: &Shared,
+    scope: Scope,
     db: usize,
     protocol: Protocol,
-) -> Result<Cx<'k>, WireError> {
+) -> Result<Cx<'_>, WireError> {
     let locked = shared.keyspace.lock_unless(scope, db, 0, || script::is_overdue(shared));
     let mut db = locked.ok_or(BUSY)?;
     let now = shared.env.now();
@@ -88,28 +80,24 @@ pub(super) const BUSY: WireError = WireError::fixed(
 );
 
 /// All shards, as this command needs them; or none.
-pub(super) fn whole(spec: &Spec) -> Scope<'static> {
+fn whole(spec: &Spec) -> Scope {
     match spec.run {
-        Run::Data(_) if spec.is(Flags::READONLY) => Scope::All(Access::Read),
+        Run::Data(_) if spec.is(Flags::READONLY) => Scope::all(Access::Read),
         Run::Script(ScriptOp::Eval | ScriptOp::Evalsha) => {
-            Scope::All(if spec.is(Flags::READONLY) { Access::Read } else { Access::Write })
+            Scope::all(if spec.is(Flags::READONLY) { Access::Read } else { Access::Write })
         }
-        Run::Data(_) => Scope::All(Access::Write),
-        Run::Server(_) if spec.is(Flags::WRITE) => Scope::All(Access::Write),
-        Run::Server(_) => Scope::All(Access::Read),
-        _ => Scope::Nothing,
+        Run::Data(_) => Scope::all(Access::Write),
+        Run::Server(_) if spec.is(Flags::WRITE) => Scope::all(Access::Write),
+        Run::Server(_) => Scope::all(Access::Read),
+        _ => Scope::NOTHING,
     }
 }
 
-/// Adds the keys of a command line to `keys`; `false` when it must lock otherwise.
+/// What a command line must lock.
 #[inline]
-pub(super) fn collect_keys<'a>(
-    spec: &'static Spec,
-    argv: &[&'a [u8]],
-    keys: &mut Keys<'a>,
-) -> bool {
+pub(super) fn scope(spec: &Spec, argv: &[&[u8]]) -> Scope {
     if spec.keys.is_empty() || !matches!(spec.run, Run::Data(_)) {
-        return false;
+        return whole(spec);
     }
     let access = |flags: KeyFlags| {
         if flags.has(KeyFlags::RO) { Access::Read } else { Access::Write }
@@ -118,12 +106,10 @@ pub(super) fn collect_keys<'a>(
     if let [only] = spec.keys
         && let Some(key) = only.fixed().and_then(|at| argv.get(at))
     {
-        keys.push((key, access(only.flags)));
-        return true;
+        return Scope::of_key(key, access(only.flags));
     }
-    let Some(positions) = spec.key_positions(argv) else { return false };
-    keys.extend(positions.into_iter().map(|(at, flags)| (argv[at], access(flags))));
-    true
+    let Some(positions) = spec.key_positions(argv) else { return whole(spec) };
+    Scope::of(positions.into_iter().map(|(at, flags)| (argv[at], access(flags))))
 }
 
 pub(super) fn needs_session(spec: &Spec) -> WireError {

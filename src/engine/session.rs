@@ -212,8 +212,8 @@ impl Session {
             }
             Run::Session(op) | Run::Server(op) => {
                 let shared = Arc::clone(&self.shared);
-                let scope = dispatch::whole(spec);
-                match dispatch::context(&shared, &scope, self.db, self.protocol) {
+                let scope = dispatch::scope(spec, argv);
+                match dispatch::context(&shared, scope, self.db, self.protocol) {
                     Ok(mut cx) => {
                         self.client.is_active(cx.now);
                         ops::run(self, op, &mut cx, argv).into()

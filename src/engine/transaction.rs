@@ -6,9 +6,8 @@
 
 use std::sync::Arc;
 
-use super::dispatch::{self, Keys};
 use super::session::{CLOSED, NOT_IN_MULTI, runs_at_once};
-use super::{Calls, Replies, Session, Shared, ops, script};
+use super::{Calls, Replies, Session, Shared, dispatch, ops, script};
 use crate::bytes::Bytes;
 use crate::commands::{Cx, Flags, Reply, Run, SessionOp, Spec};
 use crate::db::{Access, Scope, WatchFlag};
@@ -129,9 +128,8 @@ impl Session {
             return Err(WireError::fixed("ERR WATCH inside MULTI is not allowed"));
         }
         if !self.watches.flag.is_raised() {
-            let scope: Keys<'_> = keys.iter().map(|k| (*k, Access::Write)).collect();
-            let scope = Scope::Keys(&scope);
-            let mut cx = dispatch::context(&self.shared, &scope, self.db, self.protocol)?;
+            let scope = Scope::of(keys.iter().map(|key| (*key, Access::Write)));
+            let mut cx = dispatch::context(&self.shared, scope, self.db, self.protocol)?;
             for key in keys {
                 if cx.db.watch(key, &self.watches.flag) {
                     let key = Bytes::copy_from(key);
@@ -262,10 +260,8 @@ impl Shared {
         if watches.keys.is_empty() {
             return;
         }
-        let keys: Keys<'_> = watches.keys.iter().map(|(_, k)| (&**k, Access::Write)).collect();
-        let locked = dispatch::context(self, &Scope::Keys(&keys), 0, Protocol::Resp2);
-        let Ok(mut cx) = locked else {
-            drop(keys);
+        let scope = Scope::of(watches.keys.iter().map(|(_, key)| (&**key, Access::Write)));
+        let Ok(mut cx) = dispatch::context(self, scope, 0, Protocol::Resp2) else {
             self.orphans.lock().watches.push(watches);
             return;
         };

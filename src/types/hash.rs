@@ -145,10 +145,17 @@ impl Hash {
         limits: &Limits,
         change: impl FnOnce(Option<&[u8]>) -> Result<V, E>,
     ) -> Result<(), E> {
-        let Repr::Packed(buf) = &mut self.0 else {
-            let value = change(self.get(field))?;
-            self.insert(field, value.as_ref(), limits);
-            return Ok(());
+        let buf = match &mut self.0 {
+            Repr::Packed(buf) => buf,
+            Repr::Table(table) => {
+                if let Some(entry) = table.find(field).and_then(|pos| table.get_mut(pos)) {
+                    entry.value = Bytes::copy_from(change(Some(&entry.value))?.as_ref());
+                } else {
+                    let value = Bytes::copy_from(change(None)?.as_ref());
+                    table.push(Field { name: Bytes::copy_from(field), value });
+                }
+                return Ok(());
+            }
         };
         let pair = find(buf, field);
         let value = change(pair.as_ref().and_then(|pair| buf.get(pair.value_bytes())))?;
@@ -323,10 +330,13 @@ fn find(buf: &[u8], field: &[u8]) -> Option<Pair> {
 /// The pair of `field` among those in `pairs`, the end of `buf`.
 #[inline]
 fn find_in(buf: &[u8], mut pairs: &[u8], field: &[u8]) -> Option<Pair> {
+    // Fields of one length, such as times, mostly differ at their ends.
+    let tail = field.last_chunk::<8>();
+    let may_be = |name: &[u8]| name.len() == field.len() && name.last_chunk() == tail;
     loop {
         let (name, values) = packed::split_first(pairs)?;
         let (value, rest) = packed::split_first(values)?;
-        if same(name, field) {
+        if may_be(name) && same(name, field) {
             return Some(Pair {
                 start: buf.len() - pairs.len(),
                 value: buf.len() - values.len(),

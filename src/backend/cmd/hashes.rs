@@ -6,7 +6,7 @@ use crate::commands::hash;
 
 /// `HSET key field value`: whether the field is new.
 pub fn hset<'a>(key: &'a [u8], field: &'a [u8], value: impl Into<Arg<'a>>) -> Cmd<'a, bool> {
-    Cmd::new(&hash::HSET).arg(key).arg(field).arg(value)
+    Cmd::three(&hash::HSET, key.into(), field.into(), value.into())
 }
 
 /// `HSET key field value …`: how many fields are new.
@@ -70,7 +70,7 @@ pub fn hdel<'a>(key: &'a [u8], fields: impl IntoIterator<Item = &'a [u8]>) -> Cm
 
 /// `HINCRBY key field by`: the new value. Refused on overflow.
 pub fn hincrby<'a>(key: &'a [u8], field: impl Into<Arg<'a>>, by: i64) -> Cmd<'a, i64> {
-    Cmd::new(&hash::HINCRBY).arg(key).arg(field).arg(by)
+    Cmd::three(&hash::HINCRBY, key.into(), field.into(), by.into())
 }
 
 /// `HINCRBYFLOAT key field by`: the new value.

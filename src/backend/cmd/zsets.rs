@@ -38,7 +38,7 @@ pub fn zadd<'a>(
     score: impl Into<Score>,
     member: impl Into<Arg<'a>>,
 ) -> Cmd<'a, bool> {
-    Cmd::new(&zset::ZADD).arg(key).arg(score.into()).arg(member)
+    Cmd::three(&zset::ZADD, key.into(), score.into().into(), member.into())
 }
 
 /// `ZADD key score member …`: how many are new.
@@ -89,7 +89,7 @@ pub fn zrem<'a, M: Into<Arg<'a>>>(
 
 /// `ZINCRBY key by member`: the new score.
 pub fn zincrby<'a>(key: &'a [u8], by: impl Into<Score>, member: &'a [u8]) -> Cmd<'a, f64> {
-    Cmd::new(&zset::ZINCRBY).arg(key).arg(by.into()).arg(member)
+    Cmd::three(&zset::ZINCRBY, key.into(), by.into().into(), member.into())
 }
 
 /// `ZCARD key`.
@@ -161,7 +161,7 @@ pub fn zrange_bylex<'a, T>(
 
 /// `ZREMRANGEBYRANK key first last`: how many were removed.
 pub fn zremrangebyrank(key: &[u8], first: i64, last: i64) -> Cmd<'_, u64> {
-    Cmd::new(&zset::ZREMRANGEBYRANK).arg(key).arg(first).arg(last)
+    Cmd::three(&zset::ZREMRANGEBYRANK, key.into(), first.into(), last.into())
 }
 
 /// `ZREMRANGEBYSCORE key from to`: how many were removed.

@@ -4,14 +4,13 @@ use std::sync::atomic::AtomicU32;
 use std::task::Wake;
 
 use super::*;
-use crate::db::{Access, DATABASES, Expire, Kind, Scope};
+use crate::db::{Access, DATABASES, Expire, Kind, SHARDS, Scope};
 use crate::types::{List, Zset};
 
 const FIRST: Want = Want::Element(End::First);
 
 fn lock<'k>(keyspace: &'k Keyspace, keys: &[&[u8]]) -> Db<'k> {
-    let keys: Vec<_> = keys.iter().map(|key| (*key, Access::Write)).collect();
-    keyspace.lock(&Scope::Keys(&keys), 0, 0)
+    keyspace.lock(Scope::of(keys.iter().map(|key| (*key, Access::Write))), 0, 0)
 }
 
 fn wait(keyspace: &Keyspace, keys: &[&[u8]], want: Want, deadline_ms: Option<i64>) -> Arc<Waiter> {
@@ -119,7 +118,7 @@ fn only_the_birth_of_an_awaited_type_makes_ready() {
 fn swapped_databases_are_looked_through() {
     let keyspace = Keyspace::new();
     let _waiter = wait(&keyspace, &[b"a", b"b"], FIRST, None);
-    let mut db = keyspace.lock(&Scope::All(Access::Write), 1, 0);
+    let mut db = keyspace.lock(Scope::all(Access::Write), 1, 0);
     db.set(b"b", list(), Expire::Clear);
     db.set(b"c", list(), Expire::Clear);
     assert!(!db.has_ready());
@@ -136,12 +135,12 @@ fn who_would_push_elsewhere_makes_writers_lock_all() {
     let (a, b) = apart();
     let moves = Want::Move { from: End::First, target: Bytes::copy_from(b), to: End::Last };
     let waiter = wait(&keyspace, &[a], moves, None);
-    assert_eq!(lock(&keyspace, &[a]).guards.len(), SHARDS);
-    assert_eq!(lock(&keyspace, &[a, b]).guards.len(), SHARDS);
-    assert_eq!(lock(&keyspace, &[b]).guards.len(), 1);
-    assert_eq!(keyspace.lock(&Scope::Keys(&[(a, Access::Read)]), 0, 0).guards.len(), 1);
+    assert_eq!(lock(&keyspace, &[a]).locks.len(), SHARDS);
+    assert_eq!(lock(&keyspace, &[a, b]).locks.len(), SHARDS);
+    assert_eq!(lock(&keyspace, &[b]).locks.len(), 1);
+    assert_eq!(keyspace.lock(Scope::of([(a, Access::Read)]), 0, 0).locks.len(), 1);
     lock(&keyspace, &[a]).withdraw(&waiter);
-    assert_eq!(lock(&keyspace, &[a]).guards.len(), 1);
+    assert_eq!(lock(&keyspace, &[a]).locks.len(), 1);
 }
 
 /// Notes at which turn it was woken.
