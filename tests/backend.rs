@@ -16,6 +16,9 @@ use stockroom::{Bytes, Env, ErrorKind, Result, Timestamp};
 
 const START: Timestamp = Timestamp::from_secs(1_700_000_000);
 
+#[path = "backend/waiting.rs"]
+mod waiting;
+
 /// Runs `body` on the memory backend and, where there is one, on a real Redis.
 macro_rules! on_both {
     ($body:ident) => {{

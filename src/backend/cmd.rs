@@ -20,6 +20,8 @@
 //! Not here: commands that change the state of a connection. Those that the shop needs are methods
 //! of [`Session`](super::Session); a shared connection refuses the others.
 
+mod blocking;
+mod channels;
 mod hashes;
 mod keys;
 mod lists;
@@ -32,6 +34,8 @@ use std::marker::PhantomData;
 
 use smallvec::SmallVec;
 
+pub use blocking::*;
+pub use channels::*;
 pub use hashes::*;
 pub use keys::*;
 pub use lists::*;

@@ -12,8 +12,9 @@ use smallvec::SmallVec;
 
 use super::batch::{self, Batch};
 use super::stats::{Counters, Stats};
-use super::{Backend, Cmd, FromValue, Session, allowed};
-use crate::commands::Run;
+use super::subscription::{self, Message, Subscription, Topic};
+use super::{Backend, Cmd, FromValue, Session, allowed, allowed_alone};
+use crate::commands::{Flags, Run};
 use crate::engine::{self, Calls, Engine, Replies};
 use crate::env::{Env, Timestamp};
 use crate::error::Result;
@@ -119,6 +120,7 @@ fn call_on<T: FromValue>(session: &mut engine::Session, cmd: &Cmd<'_, T>) -> Res
 
 impl Backend for Memory {
     type Session = MemorySession;
+    type Subscription = MemorySubscription;
 
     #[inline]
     async fn run<T: FromValue>(&self, cmd: Cmd<'_, T>) -> Result<T> {
@@ -138,6 +140,13 @@ impl Backend for Memory {
     async fn session(&self) -> Result<MemorySession> {
         let session = self.engine.session();
         Ok(MemorySession { session, counters: Arc::clone(&self.counters) })
+    }
+
+    async fn subscribe(&self, topics: &[Topic<'_>]) -> Result<MemorySubscription> {
+        let session = self.engine.session();
+        let mut subscription = MemorySubscription { session, counters: Arc::clone(&self.counters) };
+        subscription.subscribe(topics).await?;
+        Ok(subscription)
     }
 
     #[inline]
@@ -194,9 +203,20 @@ impl MemorySession {
 
 impl Session for MemorySession {
     async fn run<T: FromValue>(&mut self, cmd: Cmd<'_, T>) -> Result<T> {
-        allowed(cmd.spec())?;
+        allowed_alone(cmd.spec(), true)?;
         self.counters.trip(1);
-        call_on(&mut self.session, &cmd)
+        if !cmd.spec().is(Flags::BLOCKING) {
+            return call_on(&mut self.session, &cmd);
+        }
+        let mut replies = Replies::new();
+        {
+            let mut calls = Calls::default();
+            cmd.calls(&mut calls);
+            for (spec, argv) in calls.iter() {
+                replies.push(self.session.run_async(spec, argv).await);
+            }
+        }
+        batch::read(&cmd, replies)
     }
 
     async fn watch_and<B: Batch>(&mut self, keys: &[&[u8]], reads: B) -> Result<B::Output> {
@@ -205,5 +225,55 @@ impl Session for MemorySession {
 
     async fn commit<B: Batch>(&mut self, batch: B) -> Result<Option<B::Output>> {
         self.committed(&batch)
+    }
+}
+
+/// A subscription of [`Memory`].
+#[derive(Debug)]
+pub struct MemorySubscription {
+    session: engine::Session,
+    counters: Arc<Counters>,
+}
+
+impl MemorySubscription {
+    fn change(&mut self, topics: &[Topic<'_>], names: [&[u8]; 3]) {
+        self.counters.trip(topics.len());
+        for topic in topics {
+            let [channel, pattern, shard] = names;
+            match *topic {
+                Topic::Channel(name) => self.session.call(&[channel, name]),
+                Topic::Pattern(name) => self.session.call(&[pattern, name]),
+                Topic::Shard(name) => self.session.call(&[shard, name]),
+            };
+        }
+    }
+}
+
+impl Subscription for MemorySubscription {
+    async fn subscribe(&mut self, topics: &[Topic<'_>]) -> Result<()> {
+        self.change(topics, [b"SUBSCRIBE", b"PSUBSCRIBE", b"SSUBSCRIBE"]);
+        Ok(())
+    }
+
+    async fn unsubscribe(&mut self, topics: &[Topic<'_>]) -> Result<()> {
+        self.change(topics, [b"UNSUBSCRIBE", b"PUNSUBSCRIBE", b"SUNSUBSCRIBE"]);
+        Ok(())
+    }
+
+    async fn next(&mut self) -> Result<Message> {
+        loop {
+            match self.session.message().await {
+                Some(push) => {
+                    if let Some(message) = subscription::message(push) {
+                        return Ok(message);
+                    }
+                }
+                None if self.session.is_closing() => {
+                    return Err(subscription::over("too many were left unread"));
+                }
+                // Nothing is listened to, and so nothing will come.
+                None => std::future::pending().await,
+            }
+        }
     }
 }

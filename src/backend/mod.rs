@@ -50,6 +50,7 @@ mod memory;
 mod redis;
 mod script;
 mod stats;
+mod subscription;
 
 use std::future::Future;
 use std::time::Duration;
@@ -58,11 +59,12 @@ pub use arg::{Arg, Score};
 pub use batch::{Batch, Pending};
 pub use cmd::Cmd;
 pub use from_value::FromValue;
-pub use memory::{Memory, MemorySession};
+pub use memory::{Memory, MemorySession, MemorySubscription};
 #[cfg(feature = "redis")]
-pub use redis::{Redis, RedisConfig, RedisSession};
+pub use redis::{Redis, RedisConfig, RedisSession, RedisSubscription};
 pub use script::Script;
 pub use stats::Stats;
+pub use subscription::{Message, Subscription, Topic};
 
 pub use crate::env::{Wait, wait};
 
@@ -78,6 +80,8 @@ use crate::error::{Error, Result};
 pub trait Backend: Clone + Send + Sync + 'static {
     /// What [`session`](Self::session) gives.
     type Session: Session;
+    /// What [`subscribe`](Self::subscribe) gives.
+    type Subscription: Subscription;
 
     /// Runs one command, in one round trip. [`Invalid`](crate::ErrorKind::Invalid), and not sent,
     /// if it would change a connection that others share, or block it.
@@ -122,6 +126,13 @@ pub trait Backend: Clone + Send + Sync + 'static {
     /// [`NotSent`](crate::ErrorKind::NotSent) can go wrong, also when all are busy.
     fn session(&self) -> impl Future<Output = Result<Self::Session>> + Send;
 
+    /// Listens to topics, on a connection of its own: what is published from when this is done on
+    /// is heard. On a server connecting and one round trip.
+    fn subscribe(
+        &self,
+        to: &[Topic<'_>],
+    ) -> impl Future<Output = Result<Self::Subscription>> + Send;
+
     /// The time: the only one that the shop knows.
     fn now(&self) -> Timestamp;
 
@@ -161,7 +172,24 @@ pub trait Backend: Clone + Send + Sync + 'static {
 /// # Ok::<(), stockroom::Error>(())
 /// ```
 pub trait Session: Send + 'static {
-    /// Runs one command, in one round trip.
+    /// Runs one command, in one round trip. One that waits for a key (`BLPOP` and its kin) may
+    /// take as long as it says. Dropped meanwhile, it loses nothing in memory; on a server what it
+    /// was being sent just then is lost with the connection.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use stockroom::backend::{Backend, Memory, Session, Wait, cmd};
+    ///
+    /// let memory = Memory::new();
+    /// let mut session = memory.session().wait()?;
+    /// let (key, patience) = (&b"jobs"[..], Some(Duration::from_millis(5)));
+    /// let job = session.run(cmd::blpop::<String>([key], patience)).wait()?;
+    /// assert_eq!(job, None);
+    /// memory.run(cmd::rpush(key, ["mail"])).wait()?;
+    /// let job = session.run(cmd::blpop::<String>([key], None)).wait()?;
+    /// assert_eq!(job, Some((key.into(), "mail".to_string())));
+    /// # Ok::<(), stockroom::Error>(())
+    /// ```
     fn run<T: FromValue>(&mut self, cmd: Cmd<'_, T>) -> impl Future<Output = Result<T>> + Send;
 
     /// Runs a script as one step; see [`Backend::script`].
@@ -208,11 +236,17 @@ pub trait Session: Send + 'static {
 /// own methods.
 #[inline]
 fn allowed(spec: &Spec) -> Result<()> {
+    allowed_alone(spec, !spec.is(Flags::BLOCKING))
+}
+
+/// As [`allowed`] for a command that may wait, because nobody else does meanwhile.
+#[inline]
+fn allowed_alone(spec: &Spec, alone: bool) -> Result<()> {
     let of_connection = match spec.run {
         Run::Session(op) => changes_connection(op),
         _ => false,
     };
-    if of_connection || spec.is(Flags::BLOCKING) {
+    if of_connection || !alone {
         const EXPECTED: &str = "a command that leaves the connection as it is";
         return Err(Error::invalid("command", spec.name, EXPECTED));
     }

@@ -20,6 +20,7 @@ mod pool;
 mod reply;
 mod session;
 mod shown;
+mod subscription;
 
 use std::future::Future;
 use std::sync::{Arc, OnceLock};
@@ -30,13 +31,14 @@ use redis::{ConnectionAddr, ConnectionInfo, IntoConnectionInfo};
 use tokio::runtime::{Handle, Runtime};
 
 pub use session::RedisSession;
+pub use subscription::RedisSubscription;
 
 use self::link::{Inside, Link, pack};
 use self::pool::Pool;
 use super::batch::{self, Batch};
 use super::memory::collect;
 use super::stats::{Counters, Stats};
-use super::{Backend, Cmd, FromValue};
+use super::{Backend, Cmd, FromValue, Topic};
 use crate::engine::{Calls, Replies};
 use crate::env::{Env, Timestamp};
 use crate::error::{Error, ErrorKind, Result};
@@ -227,6 +229,7 @@ fn runtime() -> Result<Handle> {
 
 impl Backend for Redis {
     type Session = RedisSession;
+    type Subscription = RedisSubscription;
 
     fn run<T: FromValue>(&self, cmd: Cmd<'_, T>) -> impl Future<Output = Result<T>> + Send {
         self.pipeline(cmd)
@@ -254,6 +257,13 @@ impl Backend for Redis {
 
     fn session(&self) -> impl Future<Output = Result<RedisSession>> + Send {
         Inside::new(&self.inner.runtime, RedisSession::open(Arc::clone(&self.inner)))
+    }
+
+    fn subscribe(
+        &self,
+        topics: &[Topic<'_>],
+    ) -> impl Future<Output = Result<RedisSubscription>> + Send {
+        Inside::new(&self.inner.runtime, RedisSubscription::open(Arc::clone(&self.inner), topics))
     }
 
     fn now(&self) -> Timestamp {

@@ -2,9 +2,8 @@
 
 use std::time::Duration;
 
-use stockroom::Engine;
 use stockroom::resp::Value;
-use stockroom::server::{self, Limits};
+use stockroom::server::Limits;
 
 use super::{Running, eventually, until_blocked};
 
@@ -94,6 +93,7 @@ fn a_client_that_listens_is_not_idle_and_one_that_reads_too_slowly_is_cut_off() 
 #[tokio::test]
 async fn the_subscriber_of_the_redis_crate_works() -> Result<(), Box<dyn std::error::Error>> {
     use futures_util::StreamExt;
+    use stockroom::{Engine, server};
     let listener = server::listen("127.0.0.1:0".parse()?).await?;
     let server = server::spawn(Engine::new(), listener, Limits::default())?;
     let client = redis::Client::open(format!("redis://{}/", server.addr()))?;

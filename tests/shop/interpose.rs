@@ -5,7 +5,7 @@ use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 
-use stockroom::backend::{Backend, Batch, Cmd, FromValue, Session, Stats};
+use stockroom::backend::{Backend, Batch, Cmd, FromValue, Session, Stats, Topic};
 use stockroom::commands::Spec;
 use stockroom::engine::{Calls, Replies};
 use stockroom::resp::Value;
@@ -125,6 +125,7 @@ async fn meet<T>(fate: Fate, call: impl Future<Output = Result<T>>) -> Result<T>
 
 impl<B: Backend> Backend for Interposed<B> {
     type Session = InterposedSession<B::Session>;
+    type Subscription = B::Subscription;
 
     async fn run<T: FromValue>(&self, cmd: Cmd<'_, T>) -> Result<T> {
         let fate = (self.hook)(&Step::Send(names(&cmd)));
@@ -154,6 +155,13 @@ impl<B: Backend> Backend for Interposed<B> {
         let inner = meet(fate, self.inner.session()).await?;
         let (hook, together) = (Arc::clone(&self.hook), Arc::clone(&self.together));
         Ok(InterposedSession { inner, hook, together, watched: Vec::new() })
+    }
+
+    fn subscribe(
+        &self,
+        topics: &[Topic<'_>],
+    ) -> impl Future<Output = Result<Self::Subscription>> + Send {
+        self.inner.subscribe(topics)
     }
 
     fn now(&self) -> Timestamp {

@@ -33,15 +33,26 @@ pub(super) struct Link {
 impl Link {
     /// Connects within `limit`. Whatever fails here, nothing of the caller's was sent.
     pub(super) async fn connect(info: &ConnectionInfo, limit: Duration) -> Result<Self> {
+        Self::connect_with(info, limit, AsyncConnectionConfig::new()).await
+    }
+
+    /// As [`connect`](Self::connect), with more to say to the client library.
+    pub(super) async fn connect_with(
+        info: &ConnectionInfo,
+        limit: Duration,
+        config: AsyncConnectionConfig,
+    ) -> Result<Self> {
+        // Time limits are kept here, where it is known what they mean.
+        let config = config.set_connection_timeout(None).set_response_timeout(None);
         let connecting = async {
             match info.addr() {
                 ConnectionAddr::Tcp(host, port) => {
                     let stream = TcpStream::connect((host.as_str(), *port)).await?;
                     stream.set_nodelay(true)?;
-                    Self::over(stream, info).await
+                    Self::over(stream, info, config).await
                 }
                 ConnectionAddr::Unix(path) => {
-                    Self::over(UnixStream::connect(path as &Path).await?, info).await
+                    Self::over(UnixStream::connect(path as &Path).await?, info, config).await
                 }
                 other => Err(io::Error::other(format!("unsupported address {other}"))),
             }
@@ -55,13 +66,14 @@ impl Link {
         }
     }
 
-    async fn over<S>(stream: S, info: &ConnectionInfo) -> io::Result<Self>
+    async fn over<S>(
+        stream: S,
+        info: &ConnectionInfo,
+        config: AsyncConnectionConfig,
+    ) -> io::Result<Self>
     where
         S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
-        // Time limits are kept here, where it is known what they mean.
-        let config =
-            AsyncConnectionConfig::new().set_connection_timeout(None).set_response_timeout(None);
         let settings = info.redis_settings();
         let (connection, driver) = MultiplexedConnection::new_with_config(settings, stream, config)
             .await

@@ -1,7 +1,7 @@
 //! [`RedisSession`]: a connection of one's own.
 
-use std::future::Future;
 use std::sync::Arc;
+use std::time::Duration;
 
 use tokio::sync::OwnedSemaphorePermit;
 
@@ -11,7 +11,8 @@ use super::pool::Idle;
 use super::reply::of_transaction;
 use crate::backend::batch::{self, Batch};
 use crate::backend::memory::collect;
-use crate::backend::{Cmd, FromValue, Session, allowed};
+use crate::backend::{Cmd, FromValue, Session, allowed, allowed_alone};
+use crate::commands::Flags;
 use crate::commands::transactions::WATCH;
 use crate::engine::{Calls, Replies};
 use crate::error::{ErrorKind, Result};
@@ -44,10 +45,20 @@ impl RedisSession {
 
     /// Sends lines and answers the last `wanted` replies. The link is out meanwhile.
     async fn send(&mut self, packed: redis::Pipeline, wanted: usize) -> Result<Replies> {
+        let limit = self.inner.config.reply_timeout;
+        self.send_within(packed, wanted, limit).await
+    }
+
+    async fn send_within(
+        &mut self,
+        packed: redis::Pipeline,
+        wanted: usize,
+        limit: Duration,
+    ) -> Result<Replies> {
         let Some(link) = self.link.take() else {
             return Err(not_sent("the session has lost its connection, and its watches with it"));
         };
-        let mut replies = link.send(&packed, self.inner.config.reply_timeout).await?;
+        let mut replies = link.send(&packed, limit).await?;
         self.link = Some(link);
         replies.drain(..replies.len().saturating_sub(wanted));
         Ok(replies)
@@ -87,6 +98,28 @@ impl RedisSession {
         batch::read(&batch, replies)
     }
 
+    /// Runs a command that waits, for as long as it says and a reply may take.
+    async fn blocking<T: FromValue>(&mut self, cmd: Cmd<'_, T>) -> Result<T> {
+        allowed_alone(cmd.spec(), true)?;
+        let (packed, limit) = {
+            let mut calls = Calls::default();
+            cmd.calls(&mut calls);
+            let patience = calls.iter().find_map(|(spec, argv)| spec.timeout(argv));
+            let seconds = patience.and_then(|text| std::str::from_utf8(text).ok()?.parse().ok());
+            let limit = match seconds.map(Duration::try_from_secs_f64) {
+                // For ever.
+                Some(Ok(Duration::ZERO)) => Duration::MAX,
+                Some(Ok(wait)) => self.inner.config.reply_timeout.saturating_add(wait),
+                // The server refuses it.
+                _ => self.inner.config.reply_timeout,
+            };
+            self.inner.counters.trip(1);
+            (pack(&calls, self.prelude(), &[]), limit)
+        };
+        let replies = self.send_within(packed, 1, limit).await?;
+        batch::read(&cmd, replies)
+    }
+
     async fn transaction<B: Batch>(&mut self, batch: B) -> Result<Option<B::Output>> {
         // Watches that EXEC does not end are given up before anything else is sent.
         let watching = std::mem::take(&mut self.watching);
@@ -105,8 +138,12 @@ impl RedisSession {
 }
 
 impl Session for RedisSession {
-    fn run<T: FromValue>(&mut self, cmd: Cmd<'_, T>) -> impl Future<Output = Result<T>> + Send {
-        self.watch_and(&[], cmd)
+    async fn run<T: FromValue>(&mut self, cmd: Cmd<'_, T>) -> Result<T> {
+        if !cmd.spec().is(Flags::BLOCKING) {
+            return self.watch_and(&[], cmd).await;
+        }
+        let inner = Arc::clone(&self.inner);
+        Inside::new(&inner.runtime, self.blocking(cmd)).await
     }
 
     async fn watch_and<B: Batch>(&mut self, keys: &[&[u8]], reads: B) -> Result<B::Output> {

@@ -21,7 +21,9 @@ use std::sync::LazyLock;
 use std::time::Duration;
 
 use proptest::prelude::*;
-use stockroom::backend::{Arg, Backend, Batch, Cmd, FromValue, Script, Session, Stats, Wait, cmd};
+use stockroom::backend::{
+    Arg, Backend, Batch, Cmd, FromValue, Script, Session, Stats, Topic, Wait, cmd,
+};
 use stockroom::resp::Value;
 use stockroom::shop::{Held, Lease};
 use stockroom::{Bytes, Result, Timestamp};
@@ -93,6 +95,7 @@ struct Twin<B>(B);
 
 impl<B: Backend> Backend for Twin<B> {
     type Session = B::Session;
+    type Subscription = B::Subscription;
 
     fn run<T: FromValue>(&self, cmd: Cmd<'_, T>) -> impl Future<Output = Result<T>> + Send {
         self.0.run(cmd)
@@ -128,6 +131,13 @@ impl<B: Backend> Backend for Twin<B> {
 
     fn session(&self) -> impl Future<Output = Result<B::Session>> + Send {
         self.0.session()
+    }
+
+    fn subscribe(
+        &self,
+        topics: &[Topic<'_>],
+    ) -> impl Future<Output = Result<B::Subscription>> + Send {
+        self.0.subscribe(topics)
     }
 
     fn now(&self) -> Timestamp {
