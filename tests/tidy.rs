@@ -217,6 +217,12 @@ fn long_functions(source: &Source) -> Vec<String> {
                 }
                 open = None;
             }
+            // The end of a declaration of several lines: it has no body.
+            Some((_, at, _))
+                if indent == at && line.trim_start().starts_with(')') && line.ends_with(';') =>
+            {
+                open = None;
+            }
             _ => {}
         }
     }
@@ -398,6 +404,8 @@ fn each_rule_complains_about_what_it_forbids() {
     assert_eq!(sizes(&source("src/a.rs", &"x\n".repeat(701))).len(), 1);
     let long = format!("    pub fn f() {{\n{}    }}\n", "        x;\n".repeat(71));
     assert_eq!(long_functions(&source("src/a.rs", &long)).len(), 1);
+    let declared = format!("    fn f(\n        a: A,\n    ) -> B;\n{}    }}\n", "\n".repeat(90));
+    assert_eq!(long_functions(&source("src/a.rs", &declared)), Vec::<String>::new());
     assert_eq!(banned(&source("src/db/x.rs", "let t = SystemTime::now();")).len(), 1);
     assert_eq!(banned(&source("src/db/x.rs", "x.unwrap();")).len(), 1);
     assert_eq!(banned(&source("src/db/x.rs", "#[cfg(test)]\nmod tests {\nx.unwrap();")).len(), 0);
