@@ -11,9 +11,11 @@ use std::time::Duration;
 use smallvec::SmallVec;
 
 use super::batch::{self, Batch};
+use super::bell::{Bell, is_for};
 use super::stats::{Counters, Stats};
 use super::subscription::{self, Message, Subscription, Topic};
 use super::{Backend, Cmd, FromValue, Session, allowed, allowed_alone};
+use crate::bytes::Bytes;
 use crate::commands::{Flags, Run};
 use crate::engine::{self, Calls, Engine, Replies};
 use crate::env::{Env, Timestamp};
@@ -121,6 +123,7 @@ fn call_on<T: FromValue>(session: &mut engine::Session, cmd: &Cmd<'_, T>) -> Res
 impl Backend for Memory {
     type Session = MemorySession;
     type Subscription = MemorySubscription;
+    type Bell = MemoryBell;
 
     #[inline]
     async fn run<T: FromValue>(&self, cmd: Cmd<'_, T>) -> Result<T> {
@@ -147,6 +150,11 @@ impl Backend for Memory {
         let mut subscription = MemorySubscription { session, counters: Arc::clone(&self.counters) };
         subscription.subscribe(topics).await?;
         Ok(subscription)
+    }
+
+    async fn bell(&self, channel: &[u8], id: &[u8]) -> Result<MemoryBell> {
+        let heard = self.subscribe(&[Topic::Channel(channel)]).await?;
+        Ok(MemoryBell { heard, id: Bytes::copy_from(id) })
     }
 
     #[inline]
@@ -225,6 +233,23 @@ impl Session for MemorySession {
 
     async fn commit<B: Batch>(&mut self, batch: B) -> Result<Option<B::Output>> {
         self.committed(&batch)
+    }
+}
+
+/// A bell of [`Memory`].
+#[derive(Debug)]
+pub struct MemoryBell {
+    heard: MemorySubscription,
+    id: Bytes,
+}
+
+impl Bell for MemoryBell {
+    async fn rung(&mut self) {
+        while let Ok(message) = self.heard.next().await {
+            if is_for(&message.payload, &self.id) {
+                return;
+            }
+        }
     }
 }
 

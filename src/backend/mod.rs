@@ -43,6 +43,7 @@
 
 mod arg;
 mod batch;
+mod bell;
 pub mod cmd;
 mod from_value;
 mod memory;
@@ -57,11 +58,13 @@ use std::time::Duration;
 
 pub use arg::{Arg, Score};
 pub use batch::{Batch, Pending};
+pub use bell::Bell;
+pub(crate) use bell::rung_within;
 pub use cmd::Cmd;
 pub use from_value::FromValue;
-pub use memory::{Memory, MemorySession, MemorySubscription};
+pub use memory::{Memory, MemoryBell, MemorySession, MemorySubscription};
 #[cfg(feature = "redis")]
-pub use redis::{Redis, RedisConfig, RedisSession, RedisSubscription};
+pub use redis::{Redis, RedisBell, RedisConfig, RedisSession, RedisSubscription};
 pub use script::Script;
 pub use stats::Stats;
 pub use subscription::{Message, Subscription, Topic};
@@ -82,6 +85,8 @@ pub trait Backend: Clone + Send + Sync + 'static {
     type Session: Session;
     /// What [`subscribe`](Self::subscribe) gives.
     type Subscription: Subscription;
+    /// What [`bell`](Self::bell) gives.
+    type Bell: Bell;
 
     /// Runs one command, in one round trip. [`Invalid`](crate::ErrorKind::Invalid), and not sent,
     /// if it would change a connection that others share, or block it.
@@ -132,6 +137,22 @@ pub trait Backend: Clone + Send + Sync + 'static {
         &self,
         to: &[Topic<'_>],
     ) -> impl Future<Output = Result<Self::Subscription>> + Send;
+
+    /// Hangs up a bell: it rings when an empty message, or one that says `id`, is published to
+    /// `channel`. On a server all bells share one connection, and of those that an empty message
+    /// is for it rings one; a round trip for the first bell of a channel, and one after the last.
+    ///
+    /// ```
+    /// use stockroom::backend::{Backend, Bell, Memory, Wait, cmd};
+    ///
+    /// let memory = Memory::new();
+    /// let mut bell = memory.bell(b"door", b"ada").wait()?;
+    /// memory.run(cmd::publish(b"door", b"bob")).wait()?;
+    /// memory.run(cmd::publish(b"door", b"ada")).wait()?;
+    /// bell.rung().wait();
+    /// # Ok::<(), stockroom::Error>(())
+    /// ```
+    fn bell(&self, channel: &[u8], id: &[u8]) -> impl Future<Output = Result<Self::Bell>> + Send;
 
     /// The time: the only one that the shop knows.
     fn now(&self) -> Timestamp;

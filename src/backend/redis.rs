@@ -15,6 +15,7 @@
 //!
 //! A lost connection is replaced at the next call; nothing is ever sent a second time by itself.
 
+mod bells;
 mod link;
 mod pool;
 mod reply;
@@ -30,9 +31,11 @@ use parking_lot::RwLock;
 use redis::{ConnectionAddr, ConnectionInfo, IntoConnectionInfo};
 use tokio::runtime::{Handle, Runtime};
 
+pub use bells::RedisBell;
 pub use session::RedisSession;
 pub use subscription::RedisSubscription;
 
+use self::bells::Bells;
 use self::link::{Inside, Link, pack};
 use self::pool::Pool;
 use super::batch::{self, Batch};
@@ -115,6 +118,7 @@ pub(super) struct Inner {
     /// Held by who makes the shared connection.
     connecting: tokio::sync::Mutex<()>,
     pool: Pool,
+    bells: Bells,
 }
 
 impl Redis {
@@ -154,6 +158,7 @@ impl Redis {
             counters: Counters::default(),
             shared: RwLock::default(),
             connecting: tokio::sync::Mutex::default(),
+            bells: Bells::default(),
         };
         Ok(Self { inner: Arc::new(inner) })
     }
@@ -230,6 +235,7 @@ fn runtime() -> Result<Handle> {
 impl Backend for Redis {
     type Session = RedisSession;
     type Subscription = RedisSubscription;
+    type Bell = RedisBell;
 
     fn run<T: FromValue>(&self, cmd: Cmd<'_, T>) -> impl Future<Output = Result<T>> + Send {
         self.pipeline(cmd)
@@ -264,6 +270,10 @@ impl Backend for Redis {
         topics: &[Topic<'_>],
     ) -> impl Future<Output = Result<RedisSubscription>> + Send {
         Inside::new(&self.inner.runtime, RedisSubscription::open(Arc::clone(&self.inner), topics))
+    }
+
+    fn bell(&self, channel: &[u8], id: &[u8]) -> impl Future<Output = Result<RedisBell>> + Send {
+        Inside::new(&self.inner.runtime, RedisBell::hang(Arc::clone(&self.inner), channel, id))
     }
 
     fn now(&self) -> Timestamp {

@@ -126,6 +126,7 @@ async fn meet<T>(fate: Fate, call: impl Future<Output = Result<T>>) -> Result<T>
 impl<B: Backend> Backend for Interposed<B> {
     type Session = InterposedSession<B::Session>;
     type Subscription = B::Subscription;
+    type Bell = B::Bell;
 
     async fn run<T: FromValue>(&self, cmd: Cmd<'_, T>) -> Result<T> {
         let fate = (self.hook)(&Step::Send(names(&cmd)));
@@ -162,6 +163,10 @@ impl<B: Backend> Backend for Interposed<B> {
         topics: &[Topic<'_>],
     ) -> impl Future<Output = Result<Self::Subscription>> + Send {
         self.inner.subscribe(topics)
+    }
+
+    fn bell(&self, channel: &[u8], id: &[u8]) -> impl Future<Output = Result<B::Bell>> + Send {
+        self.inner.bell(channel, id)
     }
 
     fn now(&self) -> Timestamp {

@@ -42,3 +42,5 @@ mod slots;
 mod statistics;
 #[cfg(feature = "lua")]
 mod twins;
+#[cfg(feature = "lua")]
+mod wakeups;

@@ -85,7 +85,7 @@ impl Inbox {
 }
 
 /// The message of a push: its channel and what was published, behind the pattern if there is one.
-fn read(data: Vec<redis::Value>) -> Option<Message> {
+pub(super) fn read(data: Vec<redis::Value>) -> Option<Message> {
     let words: Option<Vec<Bytes>> = data
         .into_iter()
         .map(|word| match convert(word) {

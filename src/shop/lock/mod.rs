@@ -35,7 +35,7 @@ use super::held::{Grant, Held, Scripts, fresh_id};
 use super::keys::{Key, Keys};
 use super::lease::{Lease, Patience};
 use super::semaphore::Semaphore;
-use crate::backend::{Arg, Backend};
+use crate::backend::{Arg, Backend, rung_within};
 use crate::bytes::Bytes;
 use crate::error::{Error, ErrorKind, Result};
 
@@ -91,10 +91,11 @@ impl<B: Backend> Lock<B> {
     /// Waits for the lock for as long as `patience` lasts; then the error is
     /// [`GaveUp`](ErrorKind::GaveUp).
     ///
-    /// One round trip when it is free, else one after each wait: 2 ms, doubling up to 100 ms, half
-    /// of it random, and never beyond the end of the holder's lease. There is no order among those
-    /// who wait. A lost reply is asked for again. When this future is dropped, a grant of that
-    /// moment ends with its lease.
+    /// One round trip when it is free, else one after each wait: until the holder gives it up, which
+    /// wakes those who wait (see [`Backend::bell`]), and for 2 ms at most, doubling up to 100 ms,
+    /// half of it random, and never beyond the end of the holder's lease. There is no order among
+    /// those who wait. A lost reply is asked for again. When this future is dropped, a grant of
+    /// that moment ends with its lease.
     pub async fn acquire(&self, lease: Lease, patience: Patience) -> Result<Held<B>> {
         self.acquire_as(&fresh_id(&self.backend), lease, patience).await
     }
@@ -103,7 +104,7 @@ impl<B: Backend> Lock<B> {
     /// holding: repeated after an unknown outcome it gives the same lock.
     pub async fn acquire_as(&self, id: &[u8], lease: Lease, patience: Patience) -> Result<Held<B>> {
         let began = self.backend.monotonic();
-        let (mut waits, mut waited) = (WAITS, Duration::ZERO);
+        let (mut waits, mut waited, mut bell) = (WAITS, Duration::ZERO, None);
         loop {
             let wait = waits.next(&self.backend);
             let (wait, unsure) = match self.ask(id, lease).await {
@@ -121,8 +122,11 @@ impl<B: Backend> Lock<B> {
                 return Err(gave_up(spent, unsure));
             };
             let wait = wait.min(left);
-            self.backend.sleep(wait).await;
-            waited += wait;
+            let channel = self.keys.first().map_or(&b""[..], |key| key);
+            let hang = self.backend.bell(channel, id);
+            if !rung_within(&self.backend, &mut bell, hang, wait).await {
+                waited += wait;
+            }
         }
     }
 

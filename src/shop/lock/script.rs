@@ -23,10 +23,12 @@ return {0, 0, left}
 ",
 );
 
-/// ARGV: id, fence. Gives up the lock: 1 if it was held to that moment, else 0.
+/// ARGV: id, fence. Gives up the lock: 1 if it was held to that moment, else 0. Who waits is told,
+/// on the channel of the lock's name.
 pub(super) static RELEASE: Script = Script::new(
     "
 if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
+redis.call('PUBLISH', KEYS[1], '')
 return redis.call('DEL', KEYS[1])
 ",
 );

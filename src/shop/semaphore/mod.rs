@@ -42,7 +42,7 @@ use super::check::{id as check_id, kept};
 use super::held::{Grant, Held, Scripts, fresh_id};
 use super::keys::{Key, Keys};
 use super::lease::{Lease, Patience};
-use crate::backend::{Arg, Backend};
+use crate::backend::{Arg, Backend, rung_within};
 use crate::bytes::Bytes;
 use crate::error::{Error, ErrorKind, Result};
 
@@ -147,8 +147,9 @@ impl<B: Backend> Semaphore<B> {
     /// Waits for a permit, in the order of arrival, for as long as `patience` lasts; then the error
     /// is [`GaveUp`](ErrorKind::GaveUp) and the place in the queue is given up.
     ///
-    /// One round trip when a permit is free; while it waits, one every hint, at most every 100 ms
-    /// (see [`with_poll`](Self::with_poll)), with jitter. A lost reply is asked for again. When
+    /// One round trip when a permit is free; while it waits, one when whoever gives up a permit has
+    /// woken it (see [`Backend::bell`]), and else one every hint, at most every 100 ms (see
+    /// [`with_poll`](Self::with_poll)), with jitter. A lost reply is asked for again. When
     /// this future is dropped, the place in the queue, or a permit granted that moment, is lost
     /// with the time that it is kept, or with its lease.
     pub async fn acquire(&self, lease: Lease, patience: Patience) -> Result<Held<B>> {
@@ -160,7 +161,7 @@ impl<B: Backend> Semaphore<B> {
     pub async fn acquire_as(&self, id: &[u8], lease: Lease, patience: Patience) -> Result<Held<B>> {
         let began = self.backend.monotonic();
         let mut retry = RETRY;
-        let mut waited = Duration::ZERO;
+        let (mut waited, mut bell) = (Duration::ZERO, None);
         loop {
             let wait = match self.ask(id, lease).await {
                 Ok(Asked::Granted(held)) => return Ok(held),
@@ -177,8 +178,11 @@ impl<B: Backend> Semaphore<B> {
                 return Err(self.give_up(id, spent).await);
             };
             let wait = wait.min(left);
-            self.backend.sleep(wait).await;
-            waited += wait;
+            let [channel, ..] = self.key_names();
+            let hang = self.backend.bell(channel, id);
+            if !rung_within(&self.backend, &mut bell, hang, wait).await {
+                waited += wait;
+            }
         }
     }
 

@@ -11,7 +11,8 @@ use crate::backend::Script;
 ///
 /// Gives `{1, fence, ms left}` when `id` holds one, newly or already; `{0, position, hint}` when it
 /// waits in the queue behind `position` others, and nothing changes by itself for `hint` ms. One
-/// who only tries never passes a waiter and leaves nothing behind.
+/// who only tries never passes a waiter and leaves nothing behind. When it leaves a permit free, the
+/// next who waits is told.
 pub(super) static ACQUIRE: Script = Script::new(
     "
 local holders, queue, waits, grants, meta = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
@@ -43,6 +44,8 @@ if position < limit - redis.call('ZCARD', holders) then
     local ttl = redis.call('PTTL', key)
     if ttl < lease + 60000 then redis.call('PEXPIRE', key, lease + 60000) end
   end
+  local next = redis.call('ZRANGE', queue, 0, 0)[1]
+  if next and redis.call('ZCARD', holders) < limit then redis.call('PUBLISH', holders, next) end
   return {1, fence, lease}
 end
 local hint = wait
@@ -66,7 +69,7 @@ return {0, position, hint}
 );
 
 /// ARGV: id, fence. Gives up a permit: 1 if it was held to that moment, 0 if it was not held any
-/// more.
+/// more. The first who waits is told, on the channel of the first key's name.
 pub(super) static RELEASE: Script = Script::new(
     "
 if redis.call('HGET', KEYS[4], ARGV[1]) ~= ARGV[2] then return 0 end
@@ -75,6 +78,8 @@ local now = time[1] * 1000 + math.floor(time[2] / 1000)
 local held = tonumber(redis.call('ZSCORE', KEYS[1], ARGV[1])) >= now
 redis.call('HDEL', KEYS[4], ARGV[1])
 redis.call('ZREM', KEYS[1], ARGV[1])
+local next = redis.call('ZRANGE', KEYS[2], 0, 0)[1]
+if next then redis.call('PUBLISH', KEYS[1], next) end
 return held and 1 or 0
 ",
 );
@@ -108,12 +113,16 @@ return {redis.call(unpack(ARGV, 3))}
 ",
 );
 
-/// ARGV: id. Leaves the queue, and gives up what `id` holds; 1 if there was either.
+/// ARGV: id. Leaves the queue, and gives up what `id` holds; 1 if there was either. The first who
+/// still waits is told.
 pub(super) static CANCEL: Script = Script::new(
     "
 redis.call('ZREM', KEYS[3], ARGV[1])
 redis.call('HDEL', KEYS[4], ARGV[1])
-return math.max(redis.call('ZREM', KEYS[2], ARGV[1]), redis.call('ZREM', KEYS[1], ARGV[1]))
+local left = math.max(redis.call('ZREM', KEYS[2], ARGV[1]), redis.call('ZREM', KEYS[1], ARGV[1]))
+local next = redis.call('ZRANGE', KEYS[2], 0, 0)[1]
+if next and left == 1 then redis.call('PUBLISH', KEYS[1], next) end
+return left
 ",
 );
 

@@ -96,6 +96,7 @@ struct Twin<B>(B);
 impl<B: Backend> Backend for Twin<B> {
     type Session = B::Session;
     type Subscription = B::Subscription;
+    type Bell = B::Bell;
 
     fn run<T: FromValue>(&self, cmd: Cmd<'_, T>) -> impl Future<Output = Result<T>> + Send {
         self.0.run(cmd)
@@ -138,6 +139,10 @@ impl<B: Backend> Backend for Twin<B> {
         topics: &[Topic<'_>],
     ) -> impl Future<Output = Result<B::Subscription>> + Send {
         self.0.subscribe(topics)
+    }
+
+    fn bell(&self, channel: &[u8], id: &[u8]) -> impl Future<Output = Result<B::Bell>> + Send {
+        self.0.bell(channel, id)
     }
 
     fn now(&self) -> Timestamp {
