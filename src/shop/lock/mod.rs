@@ -91,11 +91,11 @@ impl<B: Backend> Lock<B> {
     /// Waits for the lock for as long as `patience` lasts; then the error is
     /// [`GaveUp`](ErrorKind::GaveUp).
     ///
-    /// One round trip when it is free, else one after each wait: until the holder gives it up, which
-    /// wakes those who wait (see [`Backend::bell`]), and for 2 ms at most, doubling up to 100 ms,
-    /// half of it random, and never beyond the end of the holder's lease. There is no order among
-    /// those who wait. A lost reply is asked for again. When this future is dropped, a grant of
-    /// that moment ends with its lease.
+    /// One round trip when it is free, else one after each wait: until the holder gives it up,
+    /// which wakes those who wait (see [`Backend::bell`]), and for 2 ms at most, doubling up to
+    /// 100 ms, half of it random, and never beyond the end of the holder's lease. There is no
+    /// order among those who wait. A lost reply is asked for again. When this future is dropped, a
+    /// grant of that moment ends with its lease.
     pub async fn acquire(&self, lease: Lease, patience: Patience) -> Result<Held<B>> {
         self.acquire_as(&fresh_id(&self.backend), lease, patience).await
     }

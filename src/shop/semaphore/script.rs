@@ -11,8 +11,8 @@ use crate::backend::Script;
 ///
 /// Gives `{1, fence, ms left}` when `id` holds one, newly or already; `{0, position, hint}` when it
 /// waits in the queue behind `position` others, and nothing changes by itself for `hint` ms. One
-/// who only tries never passes a waiter and leaves nothing behind. When it leaves a permit free, the
-/// next who waits is told.
+/// who only tries never passes a waiter and leaves nothing behind. When it leaves a permit free,
+/// the next who waits is told.
 pub(super) static ACQUIRE: Script = Script::new(
     "
 local holders, queue, waits, grants, meta = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
