@@ -3,8 +3,10 @@
 //! - **An engine**: an in-memory store in this process that answers as Redis 7.0 does; its replies
 //!   are compared with a real server's byte for byte, and what differs is listed in
 //!   `docs/DIFFERENCES.md`. Offline, no server to start, one per test.
-//! - **A shop**: sessions, carts, caches, counters and logs, written once over a backend trait,
-//!   on the engine or on a real Redis.
+//! - **A shop**: sessions, carts, caches, counters, logs, locks, semaphores, flash sales, queues,
+//!   written once over a backend trait, on the engine or on a real Redis: see [`shop`].
+//! - **A program**, `stockroom` (feature `cli`): a tour of the shop, a replay of real traffic, and
+//!   the engine as a server.
 //!
 //! ```
 //! use stockroom::{Engine, resp::Value};
@@ -28,9 +30,9 @@
 //! | what | where |
 //! |---|---|
 //! | a command: its row and its handler | `commands`, one file per family |
-//! | the keyspace, expiry, WATCH | `db` |
+//! | the keyspace, expiry, WATCH, who waits for a key or listens | `db` |
 //! | a data structure | `types` |
-//! | the order of locks, MULTI/EXEC | `engine` |
+//! | the order of locks, MULTI/EXEC, sessions that wait or listen | `engine` |
 //! | typed commands, the real-Redis backend | `backend` |
 //! | a feature of the shop | `shop`, one file per feature |
 //! | each feature shown once | `tour` |

@@ -270,6 +270,32 @@ fn others_wait_until_the_script_is_overdue_and_are_then_told() {
 }
 
 #[test]
+fn messages_of_others_may_come_between_those_of_a_script() {
+    let engine = Engine::with_env(Env::manual(START, 1));
+    let (mut runner, mut other) = (engine.session(), engine.session());
+    let mut listener = engine.session();
+    listener.call(&[b"SUBSCRIBE", b"c"]);
+    let script = "redis.call('PUBLISH', 'c', 'first') for _ = 1, 300000 do \
+                  if redis.call('PUBSUB', 'NUMSUB', 'go on')[2] > 0 then break end end \
+                  return redis.call('PUBLISH', 'c', 'last')";
+    let script = thread::spawn(move || eval(&mut runner, script));
+    let mut next = || {
+        // Who waits for a message is woken after the script.
+        let message = std::iter::repeat_with(|| listener.take_message()).find_map(|message| {
+            thread::yield_now();
+            message
+        });
+        let Some(Value::Push(words)) = message else { panic!("no message") };
+        words.into_iter().nth(2).unwrap()
+    };
+    assert_eq!(next(), Value::bulk("first"));
+    assert_eq!(other.call(&[b"PUBLISH", b"c", b"other"]), Value::Int(1));
+    other.call(&[b"SUBSCRIBE", b"go on"]);
+    assert_eq!(script.join().unwrap(), Value::Int(1));
+    assert_eq!([next(), next()], ["other", "last"].map(Value::bulk));
+}
+
+#[test]
 fn a_busy_engine_refuses_all_but_what_may_end_it() {
     let engine = engine_with_patience(Env::system(), "1");
     let mut watcher = engine.session();

@@ -17,8 +17,11 @@
 //! refuses it ([`Refused`](crate::ErrorKind::Refused)), and with it the transaction it is in; in a
 //! pipeline the others stand. An `Option` of the command leaves it out.
 //!
+//! Those that wait for a key (`blpop` and its kin) run on a [`Session`](super::Session) only.
+//!
 //! Not here: commands that change the state of a connection. Those that the shop needs are methods
-//! of [`Session`](super::Session); a shared connection refuses the others.
+//! of [`Session`](super::Session) and [`Subscription`](super::Subscription); a shared connection
+//! refuses the others.
 
 mod blocking;
 mod channels;

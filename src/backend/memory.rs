@@ -1,8 +1,8 @@
 //! [`Memory`]: the backend on an engine in this process.
 //!
-//! A future does its work at its first poll and is ready then. Commands on data go straight to the
-//! engine, without a session and without copying a word; a transaction locks the union of its keys
-//! as `EXEC` does.
+//! A future does its work at its first poll and is ready then, unless it is to wait: for a key, a
+//! message or a time. Commands on data go straight to the engine, without a session and without
+//! copying a word; a transaction locks the union of its keys as `EXEC` does.
 
 use std::future::Future;
 use std::sync::Arc;
@@ -13,13 +13,14 @@ use smallvec::SmallVec;
 use super::batch::{self, Batch};
 use super::bell::{Bell, is_for};
 use super::stats::{Counters, Stats};
-use super::subscription::{self, Message, Subscription, Topic};
+use super::subscription::{self, Line, Message, Subscription, Topic};
 use super::{Backend, Cmd, FromValue, Session, allowed, allowed_alone};
 use crate::bytes::Bytes;
 use crate::commands::{Flags, Run};
 use crate::engine::{self, Calls, Engine, Replies};
 use crate::env::{Env, Timestamp};
-use crate::error::Result;
+use crate::error::{Error, ErrorKind, Result};
+use crate::resp::Value;
 
 /// The backend on an engine in this process. Clones share the engine.
 ///
@@ -211,7 +212,7 @@ impl MemorySession {
 
 impl Session for MemorySession {
     async fn run<T: FromValue>(&mut self, cmd: Cmd<'_, T>) -> Result<T> {
-        allowed_alone(cmd.spec(), true)?;
+        allowed_alone(cmd.spec())?;
         self.counters.trip(1);
         if !cmd.spec().is(Flags::BLOCKING) {
             return call_on(&mut self.session, &cmd);
@@ -261,28 +262,25 @@ pub struct MemorySubscription {
 }
 
 impl MemorySubscription {
-    fn change(&mut self, topics: &[Topic<'_>], names: [&[u8]; 3]) {
+    fn change<'t>(&mut self, topics: &[Topic<'t>], line: Line<'t>) -> Result<()> {
         self.counters.trip(topics.len());
-        for topic in topics {
-            let [channel, pattern, shard] = names;
-            match *topic {
-                Topic::Channel(name) => self.session.call(&[channel, name]),
-                Topic::Pattern(name) => self.session.call(&[pattern, name]),
-                Topic::Shard(name) => self.session.call(&[shard, name]),
-            };
-        }
+        topics.iter().try_for_each(|topic| {
+            let (spec, name) = line(*topic);
+            match self.session.run(spec, &[spec.name.as_bytes(), name]) {
+                Value::Error(_) => Err(Error::new(ErrorKind::NotSent, "the subscription is over")),
+                _ => Ok(()),
+            }
+        })
     }
 }
 
 impl Subscription for MemorySubscription {
     async fn subscribe(&mut self, topics: &[Topic<'_>]) -> Result<()> {
-        self.change(topics, [b"SUBSCRIBE", b"PSUBSCRIBE", b"SSUBSCRIBE"]);
-        Ok(())
+        self.change(topics, Topic::begin)
     }
 
     async fn unsubscribe(&mut self, topics: &[Topic<'_>]) -> Result<()> {
-        self.change(topics, [b"UNSUBSCRIBE", b"PUNSUBSCRIBE", b"SUNSUBSCRIBE"]);
-        Ok(())
+        self.change(topics, Topic::end)
     }
 
     async fn next(&mut self) -> Result<Message> {
@@ -294,7 +292,7 @@ impl Subscription for MemorySubscription {
                     }
                 }
                 None if self.session.is_closing() => {
-                    return Err(subscription::over("too many were left unread"));
+                    return Err(subscription::over("it was ended, or left too many unread"));
                 }
                 // Nothing is listened to, and so nothing will come.
                 None => std::future::pending().await,

@@ -2,7 +2,8 @@
 //!
 //! [`Backend`] is what the shop is written over: [`Memory`] runs it on an
 //! [`Engine`](crate::Engine), `Redis` (feature `redis`) on a server. Asynchronous at its root;
-//! [`wait`] and [`Wait`] are the blocking façade, which on the memory backend never waits.
+//! [`wait`] and [`Wait`] are the blocking façade, which on the memory backend waits only for what
+//! is itself a wait: for a key (`BLPOP`), a message, a time.
 //!
 //! What would be unsafe on a connection that others share exists only on a [`Session`] of one's
 //! own: a watch taken on a shared connection would be given up by whoever runs a transaction
@@ -257,21 +258,23 @@ pub trait Session: Send + 'static {
 /// own methods.
 #[inline]
 fn allowed(spec: &Spec) -> Result<()> {
-    allowed_alone(spec, !spec.is(Flags::BLOCKING))
-}
-
-/// As [`allowed`] for a command that may wait, because nobody else does meanwhile.
-#[inline]
-fn allowed_alone(spec: &Spec, alone: bool) -> Result<()> {
-    let of_connection = match spec.run {
-        Run::Session(op) => changes_connection(op),
-        _ => false,
-    };
-    if of_connection || !alone {
-        const EXPECTED: &str = "a command that leaves the connection as it is";
+    if spec.is(Flags::BLOCKING) {
+        const EXPECTED: &str = "one that does not wait; for those that do there is `Session::run`";
         return Err(Error::invalid("command", spec.name, EXPECTED));
     }
-    Ok(())
+    allowed_alone(spec)
+}
+
+/// As [`allowed`] for a session's only command: it may wait, because nobody else does meanwhile.
+#[inline]
+fn allowed_alone(spec: &Spec) -> Result<()> {
+    match spec.run {
+        Run::Session(op) if changes_connection(op) => {
+            const EXPECTED: &str = "a command that leaves the connection as it is";
+            Err(Error::invalid("command", spec.name, EXPECTED))
+        }
+        _ => Ok(()),
+    }
 }
 
 fn changes_connection(op: SessionOp) -> bool {

@@ -7,6 +7,7 @@
 use std::future::Future;
 
 use crate::bytes::Bytes;
+use crate::commands::{Spec, pubsub};
 use crate::error::{Error, ErrorKind, Result};
 use crate::resp::Value;
 
@@ -19,6 +20,29 @@ pub enum Topic<'a> {
     Pattern(&'a [u8]),
     /// A channel of one shard of a cluster (`SSUBSCRIBE`).
     Shard(&'a [u8]),
+}
+
+/// Which command line a subscription sends for a topic: its row and its argument.
+pub(super) type Line<'t> = fn(Topic<'t>) -> (&'static Spec, &'t [u8]);
+
+impl<'a> Topic<'a> {
+    /// The line that begins to listen to it.
+    pub(super) fn begin(self) -> (&'static Spec, &'a [u8]) {
+        match self {
+            Self::Channel(name) => (&pubsub::SUBSCRIBE, name),
+            Self::Pattern(name) => (&pubsub::PSUBSCRIBE, name),
+            Self::Shard(name) => (&pubsub::SSUBSCRIBE, name),
+        }
+    }
+
+    /// The line that ends that.
+    pub(super) fn end(self) -> (&'static Spec, &'a [u8]) {
+        match self {
+            Self::Channel(name) => (&pubsub::UNSUBSCRIBE, name),
+            Self::Pattern(name) => (&pubsub::PUNSUBSCRIBE, name),
+            Self::Shard(name) => (&pubsub::SUNSUBSCRIBE, name),
+        }
+    }
 }
 
 /// A message that was published.
@@ -35,7 +59,8 @@ pub struct Message {
 /// Topics that one listens to, on a connection of one's own.
 ///
 /// It never reconnects: once lost, [`next`](Self::next) fails, because nobody knows what was
-/// published meanwhile. Subscribe again, look, and go on. Dropping it ends it.
+/// published meanwhile. Subscribe again, look, and go on. Dropping it ends it. Otherwise calls fail
+/// and cost as those of [`Backend`](super::Backend).
 ///
 /// ```
 /// use stockroom::backend::{Backend, Memory, Subscription, Topic, Wait, cmd};

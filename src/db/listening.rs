@@ -2,7 +2,8 @@
 //!
 //! A message goes into the [`Listener`] of every client that has subscribed, and each reads its own
 //! when it likes. One lock orders all messages, so that any two clients see them in one order. It
-//! is taken behind the locks of the keys, and not at all while nobody listens.
+//! is taken behind the locks of the keys, for one message at a time, and not at all while nobody
+//! listens; so another thread's message may come between two of one transaction.
 //!
 //! Invariants: a listener knows its topics, and each of these knows the listener; no topic is kept
 //! without a listener; what a listener has not read is bounded, and one that reads too slowly is
@@ -215,7 +216,7 @@ impl Keyspace {
         }
     }
 
-    /// Ends all subscriptions of a client, and forgets what it has not read.
+    /// Ends all subscriptions of a client. What it has not read yet it can still read.
     pub(crate) fn unsubscribe_all(&self, listener: &Listener) {
         for topic in Topic::ALL {
             for name in listener.names(topic) {

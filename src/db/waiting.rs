@@ -8,7 +8,7 @@
 //!
 //! Serving needs the lock of the ready key's shard, which is held, and no other: a waiter that is
 //! served, timed out or unblocked is over at once by its own state, and an entry that it leaves in
-//! other shards means nothing until it is removed. The exception are *movers* (`BLMOVE`), which
+//! other shards means nothing until it is removed. Only *movers* (`BLMOVE`) need more, as they
 //! push to another key. So whoever locks a shard exclusively in which a mover is registered gets
 //! all shards ([`Keyspace::lock_unless`]); everybody else pays one comparison.
 //!
@@ -165,7 +165,7 @@ impl Waiter {
         None
     }
 
-    /// Moves on from one of two phases; says whether it did.
+    /// Moves on if it is in a phase of which `from` holds; says whether it did.
     fn advance(&self, from: fn(&Phase) -> bool, to: Phase, wakers: &mut Wakers) -> bool {
         let mut state = self.state.lock();
         if !from(&state.phase) {

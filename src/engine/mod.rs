@@ -2,7 +2,7 @@
 //!
 //! [`Engine`] is a cheap handle that clones share; every [`Engine::new`] is alone. A [`Session`]
 //! is what a connection is to a server: it has a selected database, a protocol, a transaction
-//! queue and watched keys.
+//! queue, watched keys and what it has subscribed to, and it can wait for a key.
 //!
 //! Not here: bytes on a wire (see the server), typed calls (see the backend).
 

@@ -12,9 +12,10 @@ use crate::commands::{self, Flags, Run, SessionOp, Spec};
 use crate::error::WireError;
 use crate::resp::{Protocol, Value};
 
-/// A client's state: selected database, protocol, transaction queue, watched keys.
+/// A client's state: selected database, protocol, transaction queue, watched keys, what it has
+/// subscribed to.
 ///
-/// Dropping it gives up its watches, as closing a connection does.
+/// Dropping it gives up its watches and its subscriptions, as closing a connection does.
 #[derive(Debug)]
 pub struct Session {
     pub(super) shared: Arc<Shared>,

@@ -1,7 +1,9 @@
 //! One client: bytes in, requests to its session, replies out.
 //!
 //! The loop alternates between three steps that never wait (answer what is complete, write what
-//! the socket takes, read what has arrived) and one wait for whatever can happen next.
+//! the socket takes, read what has arrived) and one wait for whatever can happen next. Requests
+//! behind one that waits for a key are left where they are until its wait is over; messages that
+//! the client has subscribed to go out between the replies.
 
 use std::future::poll_fn;
 use std::io;

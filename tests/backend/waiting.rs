@@ -91,6 +91,9 @@ fn a_subscription_whose_connection_is_lost_says_that_messages_may_be_missing() {
         }
         assert_eq!(next.unwrap_err().kind(), ErrorKind::Unknown);
         assert_eq!(subscription.next().wait().unwrap_err().kind(), ErrorKind::Unknown);
+        // Nobody would hear what is published to a topic that comes now.
+        let more = subscription.subscribe(&[Topic::Channel(b"b")]).wait();
+        assert_eq!(more.unwrap_err().kind(), ErrorKind::NotSent);
     }
     in_real_time!(body);
 }

@@ -22,7 +22,7 @@ const MOST_MS: i64 = 1_000 * 365 * 86_400 * 1_000;
 
 fn pop<'a, T>(
     spec: &'static Spec,
-    keys: impl IntoIterator<Item = &'a [u8]>,
+    keys: impl IntoIterator<Item = impl Into<Arg<'a>>>,
     patience: Option<Duration>,
 ) -> Cmd<'a, T> {
     Cmd::new(spec).args(keys).arg(timeout(patience))
@@ -30,7 +30,7 @@ fn pop<'a, T>(
 
 /// `BLPOP key … timeout`: the first element of the first of the lists that has one, with its key.
 pub fn blpop<'a, T>(
-    keys: impl IntoIterator<Item = &'a [u8]>,
+    keys: impl IntoIterator<Item = impl Into<Arg<'a>>>,
     patience: Option<Duration>,
 ) -> Cmd<'a, Option<(Bytes, T)>> {
     pop(&blocking::BLPOP, keys, patience)
@@ -38,7 +38,7 @@ pub fn blpop<'a, T>(
 
 /// `BRPOP key … timeout`: the last element of the first of the lists that has one, with its key.
 pub fn brpop<'a, T>(
-    keys: impl IntoIterator<Item = &'a [u8]>,
+    keys: impl IntoIterator<Item = impl Into<Arg<'a>>>,
     patience: Option<Duration>,
 ) -> Cmd<'a, Option<(Bytes, T)>> {
     pop(&blocking::BRPOP, keys, patience)
@@ -61,7 +61,7 @@ pub fn blmove<'a, T>(
 /// `BZPOPMIN key … timeout`: the member with the lowest score of the first of the sorted sets that
 /// has one, with its key.
 pub fn bzpopmin<'a, T>(
-    keys: impl IntoIterator<Item = &'a [u8]>,
+    keys: impl IntoIterator<Item = impl Into<Arg<'a>>>,
     patience: Option<Duration>,
 ) -> Cmd<'a, Option<(Bytes, T, f64)>> {
     pop(&blocking::BZPOPMIN, keys, patience)
@@ -69,7 +69,7 @@ pub fn bzpopmin<'a, T>(
 
 /// `BZPOPMAX key … timeout`: as [`bzpopmin`], with the highest score.
 pub fn bzpopmax<'a, T>(
-    keys: impl IntoIterator<Item = &'a [u8]>,
+    keys: impl IntoIterator<Item = impl Into<Arg<'a>>>,
     patience: Option<Duration>,
 ) -> Cmd<'a, Option<(Bytes, T, f64)>> {
     pop(&blocking::BZPOPMAX, keys, patience)

@@ -100,7 +100,7 @@ impl RedisSession {
 
     /// Runs a command that waits, for as long as it says and a reply may take.
     async fn blocking<T: FromValue>(&mut self, cmd: Cmd<'_, T>) -> Result<T> {
-        allowed_alone(cmd.spec(), true)?;
+        allowed_alone(cmd.spec())?;
         let (packed, limit) = {
             let mut calls = Calls::default();
             cmd.calls(&mut calls);

@@ -14,7 +14,7 @@ use tokio::sync::Notify;
 use super::Inner;
 use super::link::{Inside, Link};
 use super::reply::convert;
-use crate::backend::subscription::{Message, Subscription, Topic, over};
+use crate::backend::subscription::{Line, Message, Subscription, Topic, over};
 use crate::bytes::Bytes;
 use crate::error::{Error, Result};
 use crate::resp::Value;
@@ -110,24 +110,19 @@ impl RedisSubscription {
         let info: ConnectionInfo = inner.info.clone().set_redis_settings(settings);
         let link = Link::connect_with(&info, inner.config.connect_timeout, config).await?;
         let this = Self { inner, link, inbox };
-        this.change(topics, ["SUBSCRIBE", "PSUBSCRIBE", "SSUBSCRIBE"]).await?;
+        this.change(topics, Topic::begin).await?;
         Ok(this)
     }
 
     /// Sends a command for each topic: so each has one reply.
-    async fn change(&self, topics: &[Topic<'_>], names: [&str; 3]) -> Result<()> {
+    async fn change<'t>(&self, topics: &[Topic<'t>], line: Line<'t>) -> Result<()> {
         if topics.is_empty() {
             return Ok(());
         }
         let mut packed = redis::Pipeline::with_capacity(topics.len());
         for topic in topics {
-            let [channel, pattern, shard] = names;
-            let (name, word) = match *topic {
-                Topic::Channel(word) => (channel, word),
-                Topic::Pattern(word) => (pattern, word),
-                Topic::Shard(word) => (shard, word),
-            };
-            packed.cmd(name).arg(word);
+            let (spec, name) = line(*topic);
+            packed.cmd(spec.name).arg(name);
         }
         self.inner.counters.trip(topics.len());
         let replies = self.link.send(&packed, self.inner.config.reply_timeout).await?;
@@ -141,12 +136,12 @@ impl RedisSubscription {
 
 impl Subscription for RedisSubscription {
     async fn subscribe(&mut self, topics: &[Topic<'_>]) -> Result<()> {
-        let change = self.change(topics, ["SUBSCRIBE", "PSUBSCRIBE", "SSUBSCRIBE"]);
+        let change = self.change(topics, Topic::begin);
         Inside::new(&self.inner.runtime, change).await
     }
 
     async fn unsubscribe(&mut self, topics: &[Topic<'_>]) -> Result<()> {
-        let change = self.change(topics, ["UNSUBSCRIBE", "PUNSUBSCRIBE", "SUNSUBSCRIBE"]);
+        let change = self.change(topics, Topic::end);
         Inside::new(&self.inner.runtime, change).await
     }
 
