@@ -80,12 +80,18 @@ pub fn lookup(name: &[u8]) -> Option<&'static Spec> {
 
 /// The row that a command line calls, its length checked. Fails as Redis does.
 pub fn resolve(argv: &[&[u8]]) -> Result<&'static Spec, WireError> {
+    let spec = find(argv)?;
+    if spec.accepts(argv.len()) { Ok(spec) } else { Err(spec.arity_error()) }
+}
+
+/// The row that a command line calls, whatever its length. Fails as Redis does.
+pub fn find(argv: &[&[u8]]) -> Result<&'static Spec, WireError> {
     let name = argv.first().copied().unwrap_or_default();
     let mut spec = lookup(name).ok_or_else(|| unknown_command(argv))?;
     if !spec.subs.is_empty() && argv.len() > 1 {
         spec = spec.sub(argv[1]).ok_or_else(|| unknown_subcommand(spec, argv[1]))?;
     }
-    if spec.accepts(argv.len()) { Ok(spec) } else { Err(spec.arity_error()) }
+    Ok(spec)
 }
 
 fn unknown_command(argv: &[&[u8]]) -> WireError {

@@ -11,7 +11,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::task::{Context, Poll, Waker};
 
 use foldhash::fast::FixedState;
@@ -53,6 +53,8 @@ impl Topic {
 /// A message as a listener gets it.
 #[derive(Clone, Debug)]
 struct Message {
+    /// The same for all who get it: how many messages there have been, with this one.
+    number: u64,
     topic: Topic,
     /// What it has subscribed to: the pattern, or the channel itself.
     name: Bytes,
@@ -129,9 +131,9 @@ impl Listener {
         self.overrun.load(Ordering::Acquire)
     }
 
-    /// How many messages are unread.
-    pub(crate) fn unread(&self) -> usize {
-        self.inbox.lock().unread.len()
+    /// How many messages are unread of those up to a number. O(log n).
+    pub(crate) fn unread_until(&self, number: u64) -> usize {
+        self.inbox.lock().unread.partition_point(|message| message.number <= number)
     }
 
     /// Bytes of memory that they hold.
@@ -147,11 +149,11 @@ impl Listener {
         Some(message.into_value())
     }
 
-    /// Ready once there is something to take, or nothing more will come. The last task that asked
-    /// is woken.
-    pub(crate) fn poll(&self, cx: &mut Context<'_>) -> Poll<()> {
+    /// Ready once there is something to take, if somebody `takes` it, or nothing more will come.
+    /// The last task that asked is woken.
+    pub(crate) fn poll(&self, cx: &mut Context<'_>, takes: bool) -> Poll<()> {
         let inbox = &mut *self.inbox.lock();
-        if !inbox.unread.is_empty() || self.is_overrun() {
+        if (takes && !inbox.unread.is_empty()) || self.is_overrun() {
             return Poll::Ready(());
         }
         inbox.waker = Some(cx.waker().clone());
@@ -181,15 +183,22 @@ type Listeners = BTreeMap<u64, Arc<Listener>>;
 pub(super) struct Listening {
     /// Topics that somebody listens to.
     topics: AtomicUsize,
+    /// Messages that somebody has got so far. Counted once they are where they belong.
+    messages: AtomicU64,
     names: Mutex<[HashMap<Bytes, Listeners, FixedState>; 3]>,
 }
 
 impl Keyspace {
-    /// Subscribes a client; also if it has done so before. How many messages were unread by then:
-    /// those belong before the reply.
-    pub(crate) fn subscribe(&self, listener: &Arc<Listener>, topic: Topic, name: &[u8]) -> usize {
+    /// The number of the last message so far.
+    pub(crate) fn last_message(&self) -> u64 {
+        self.listening.messages.load(Ordering::Acquire)
+    }
+
+    /// Subscribes a client; also if it has done so before. The number of the last message before:
+    /// what comes later belongs behind the reply.
+    pub(crate) fn subscribe(&self, listener: &Arc<Listener>, topic: Topic, name: &[u8]) -> u64 {
         let names = &mut self.listening.names.lock()[topic as usize];
-        let before = listener.unread();
+        let before = self.last_message();
         let name = Bytes::copy_from(name);
         if listener.topics.lock()[topic as usize].insert(name.clone()) {
             let listeners = names.entry(name).or_default();
@@ -242,12 +251,13 @@ impl Db<'_> {
         }
         let wakers = &mut self.serving.get_or_insert_default().wakers;
         let names = listening.names.lock();
+        let number = listening.messages.load(Ordering::Acquire) + 1;
         let (channel, text) = (Bytes::copy_from(channel), Bytes::copy_from(text));
         let mut sent = 0;
         let mut send = |topic, name: &Bytes, listeners: &Listeners| {
             for listener in listeners.values() {
                 let (name, channel, text) = (name.clone(), channel.clone(), text.clone());
-                listener.put(Message { topic, name, channel, text }, wakers);
+                listener.put(Message { number, topic, name, channel, text }, wakers);
                 sent += 1;
             }
         };
@@ -262,6 +272,9 @@ impl Db<'_> {
             for (pattern, listeners) in matching {
                 send(Topic::Pattern, pattern, listeners);
             }
+        }
+        if sent > 0 {
+            listening.messages.store(number, Ordering::Release);
         }
         sent
     }

@@ -98,6 +98,8 @@ pub(crate) struct Waiter {
     /// In milliseconds since the epoch; it is over once the time is past it.
     deadline_ms: Option<i64>,
     state: Mutex<State>,
+    /// The number of the last message that was published before the reply.
+    last_message: AtomicU64,
     /// Entries in the shards.
     entries: AtomicUsize,
 }
@@ -145,6 +147,11 @@ impl Waiter {
         matches!(self.state.lock().phase, Phase::Waiting)
     }
 
+    /// The number of the last message that was published before its reply was there.
+    pub(crate) fn last_message(&self) -> u64 {
+        self.last_message.load(Ordering::Acquire)
+    }
+
     /// Whether a shard may still have an entry of it.
     pub(crate) fn is_registered(&self) -> bool {
         self.entries.load(Ordering::Acquire) > 0
@@ -165,16 +172,31 @@ impl Waiter {
         None
     }
 
-    /// Moves on if it is in a phase of which `from` holds; says whether it did.
-    fn advance(&self, from: fn(&Phase) -> bool, to: Phase, wakers: &mut Wakers) -> bool {
+    /// Claims it, to be served; says whether it was still waiting.
+    fn claim(&self) -> bool {
+        let phase = &mut self.state.lock().phase;
+        let waits = matches!(phase, Phase::Waiting);
+        if waits {
+            *phase = Phase::Claimed;
+        }
+        waits
+    }
+
+    /// Gives it a reply if it is in a phase of which `from` holds; says whether it was.
+    fn end(
+        &self,
+        from: fn(&Phase) -> bool,
+        reply: Value,
+        last_message: u64,
+        wakers: &mut Wakers,
+    ) -> bool {
         let mut state = self.state.lock();
         if !from(&state.phase) {
             return false;
         }
-        if let Phase::Over(_) = to {
-            wakers.0.extend(state.waker.take());
-        }
-        state.phase = to;
+        self.last_message.store(last_message, Ordering::Release);
+        wakers.add(state.waker.take());
+        state.phase = Phase::Over(reply);
         true
     }
 }
@@ -313,7 +335,7 @@ impl Keyspace {
     /// Ends a wait with a reply, unless it is over or being served; says whether it did.
     pub(crate) fn end_wait(&self, waiter: &Waiter, reply: Value, wakers: &mut Wakers) -> bool {
         let waits = |phase: &Phase| matches!(phase, Phase::Waiting);
-        let ended = waiter.advance(waits, Phase::Over(reply), wakers);
+        let ended = waiter.end(waits, reply, self.last_message(), wakers);
         if ended {
             self.blocked.leave(waiter);
         }
@@ -347,6 +369,7 @@ impl Db<'_> {
             want,
             deadline_ms,
             state: Mutex::new(State { phase: Phase::Waiting, waker: None }),
+            last_message: AtomicU64::new(0),
             entries: AtomicUsize::new(0),
         });
         for key in &waiter.keys {
@@ -417,12 +440,8 @@ impl Db<'_> {
         let from = last.map_or(0, |waiter| waiter.number + 1);
         let shard = self.shard(locate(key).0)?;
         let queue = shard.waiting.keys.get(&(self.index(), key.clone()))?;
-        let waits = |phase: &Phase| matches!(phase, Phase::Waiting);
         let mut fitting = queue.range(from..).map(|(_, w)| w);
-        let claimed = fitting.find(|waiter| {
-            waiter.want.awaited() == awaited
-                && waiter.advance(waits, Phase::Claimed, &mut Wakers::default())
-        });
+        let claimed = fitting.find(|waiter| waiter.want.awaited() == awaited && waiter.claim());
         claimed.cloned()
     }
 
@@ -431,8 +450,9 @@ impl Db<'_> {
         self.keyspace.blocked.leave(waiter);
         self.unregister(waiter);
         let claimed = |phase: &Phase| matches!(phase, Phase::Claimed);
+        let last_message = self.keyspace.last_message();
         let wakers = &mut self.serving.get_or_insert_default().wakers;
-        waiter.advance(claimed, Phase::Over(reply), wakers);
+        waiter.end(claimed, reply, last_message, wakers);
     }
 
     /// Ends the wait of those whose deadline is past at the command's time.

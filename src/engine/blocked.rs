@@ -76,6 +76,11 @@ impl Wait {
         Self { shared, client, waiter, sleep: None, over: false }
     }
 
+    /// Whether it is neither served nor over.
+    pub(crate) fn is_waiting(&self) -> bool {
+        self.waiter.is_waiting()
+    }
+
     /// Ends with a reply that has been read.
     fn read(&mut self, reply: Value) -> Value {
         if self.waiter.is_registered() {
@@ -84,6 +89,7 @@ impl Wait {
         self.sleep = None;
         self.over = true;
         self.client.waits_no_longer();
+        self.client.set_before_reply(self.waiter.last_message());
         reply
     }
 

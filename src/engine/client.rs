@@ -13,7 +13,7 @@ use parking_lot::Mutex;
 use super::session::CLOSED;
 use crate::bytes::Bytes;
 use crate::commands::{Spec, all};
-use crate::db::{Db, Listener, Topic, Waiter};
+use crate::db::{Db, Listener, Topic, Waiter, WatchFlag};
 use crate::env::Timestamp;
 use crate::resp::{Protocol, Value};
 
@@ -33,10 +33,14 @@ pub(crate) struct Client {
     killed: AtomicBool,
     /// Who waits for that.
     waker: Mutex<Option<Waker>>,
+    /// Raised once a key that it watches has changed, if it watches any.
+    watched: Mutex<Option<WatchFlag>>,
     /// What it is blocked by, if it is.
     waiter: Mutex<Option<Arc<Waiter>>>,
     /// From its first subscription on.
     listener: OnceLock<Arc<Listener>>,
+    /// The number of the last message that belongs before the reply to the last command.
+    before_reply: AtomicU64,
     /// Commands queued in a transaction; below zero outside of one.
     queued: AtomicI64,
     /// The last command, as [`Spec::id`] tells it.
@@ -59,8 +63,10 @@ impl Client {
             no_evict: AtomicBool::new(false),
             killed: AtomicBool::new(false),
             waker: Mutex::default(),
+            watched: Mutex::default(),
             waiter: Mutex::default(),
             listener: OnceLock::new(),
+            before_reply: AtomicU64::new(u64::MAX),
             queued: AtomicI64::new(-1),
             last: AtomicU32::new(0),
             active_us: AtomicI64::new(now.as_micros()),
@@ -104,6 +110,11 @@ impl Client {
         self.queued.store(queued.map_or(-1, |n| n as i64), RELAXED);
     }
 
+    /// Notes whether the session watches keys, and what is raised when one changes.
+    pub(super) fn watches(&self, flag: Option<&WatchFlag>) {
+        *self.watched.lock() = flag.cloned();
+    }
+
     /// Notes what the session waits for.
     pub(super) fn waits(&self, waiter: &Arc<Waiter>, db: &mut Db<'_>) {
         *self.waiter.lock() = Some(Arc::clone(waiter));
@@ -137,6 +148,24 @@ impl Client {
         self.listener.get_or_init(|| Arc::new(Listener::new(self.id)))
     }
 
+    /// Notes the number of the last message that belongs before the reply to the last command. All
+    /// do, by [`u64::MAX`], unless it is noted.
+    #[inline]
+    pub(super) fn set_before_reply(&self, number: u64) {
+        self.before_reply.store(number, RELAXED);
+    }
+
+    /// As [`set_before_reply`](Self::set_before_reply), unless an earlier one is noted.
+    pub(super) fn belongs_before_reply(&self, number: u64) {
+        self.before_reply.fetch_min(number, RELAXED);
+    }
+
+    /// How many unread messages belong before the reply to the last command.
+    pub(super) fn messages_before_reply(&self) -> usize {
+        let number = self.before_reply.load(RELAXED);
+        self.listener().map_or(0, |listener| listener.unread_until(number))
+    }
+
     /// Whether it has subscribed to anything.
     #[inline]
     pub(super) fn listens(&self) -> bool {
@@ -164,10 +193,10 @@ impl Client {
         self.killed.load(Ordering::Acquire)
     }
 
-    /// Notes which command is being run or queued.
+    /// Notes which command is being run, queued or refused; `None`: one that there is not.
     #[inline]
-    pub(super) fn runs(&self, spec: &Spec) {
-        self.last.store(spec.id(), RELAXED);
+    pub(super) fn runs(&self, spec: Option<&Spec>) {
+        self.last.store(spec.map_or(0, Spec::id), RELAXED);
     }
 
     /// Counts a command that has been run.
@@ -216,10 +245,12 @@ impl Client {
 
     fn flags(&self, in_multi: bool) -> String {
         let blocked = self.is_blocked();
+        let touched = self.watched.lock().as_ref().is_some_and(WatchFlag::is_raised);
         let flags = [
             ('P', self.listens()),
             ('x', in_multi),
             ('b', blocked),
+            ('d', touched),
             ('A', self.is_killed()),
             ('e', self.no_evict.load(RELAXED)),
         ];

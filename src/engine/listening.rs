@@ -48,7 +48,7 @@ impl Session {
         if self.is_closing() || self.client.poll_killed(cx).is_ready() || !self.listens() {
             return Poll::Ready(None);
         }
-        ready!(self.poll_unread(cx));
+        ready!(self.poll_unread(cx, true));
         Poll::Ready(self.take_message())
     }
 
@@ -61,14 +61,18 @@ impl Session {
     /// How many of the messages that have not been read a server must send before the reply to the
     /// last command: those after it came when it had been run.
     pub fn messages_before_reply(&self) -> usize {
-        let unread = self.client.listener().map_or(0, |listener| listener.unread());
-        self.before_reply.map_or(unread, |before| before.min(unread))
+        self.client.messages_before_reply()
     }
 
-    /// Ready once there is a message to take, or there is no more room for more. Never if it has
-    /// not subscribed to anything.
-    pub(crate) fn poll_unread(&self, cx: &mut Context<'_>) -> Poll<()> {
-        self.client.listener().map_or(Poll::Pending, |listener| listener.poll(cx))
+    /// How many messages have not been read.
+    pub(crate) fn unread(&self) -> usize {
+        self.client.listener().map_or(0, |listener| listener.unread_until(u64::MAX))
+    }
+
+    /// Ready once there is a message to take, if somebody `takes` it, or there is no more room for
+    /// more. Never if it has not subscribed to anything.
+    pub(crate) fn poll_unread(&self, cx: &mut Context<'_>, takes: bool) -> Poll<()> {
+        self.client.listener().map_or(Poll::Pending, |listener| listener.poll(cx, takes))
     }
 
     pub(super) fn is_overrun(&self) -> bool {

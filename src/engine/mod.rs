@@ -116,10 +116,15 @@ impl Shared {
         self.me.upgrade().map(Session::hidden)
     }
 
-    /// Forgets a session that is closed.
+    /// Forgets a session that is closed or killed, once: nobody sees it, it hears no more.
     fn leave(&self, client: &Client) {
-        self.clients.remove(&client.id);
-        self.stats.finished.fetch_add(client.commands(), Ordering::Relaxed);
+        if let Some(listener) = client.listener() {
+            self.keyspace.unsubscribe_all(listener);
+        }
+        let is_hidden = client.id == 0;
+        if self.clients.remove(&client.id).is_some() || is_hidden {
+            self.stats.finished.fetch_add(client.commands(), Ordering::Relaxed);
+        }
     }
 
     fn commands_ever(&self) -> u64 {

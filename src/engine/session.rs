@@ -27,9 +27,6 @@ pub struct Session {
     pub(super) watches: Watches,
     pub(super) closing: bool,
     pub(super) wanted: Wanted,
-    /// How many of the unread messages belong before the reply to the last command; all if it does
-    /// not say.
-    pub(super) before_reply: Option<usize>,
 }
 
 /// Which replies the client wants, by CLIENT REPLY.
@@ -72,7 +69,6 @@ impl Session {
             watches: Watches::default(),
             closing: false,
             wanted: Wanted::On,
-            before_reply: None,
         }
     }
 
@@ -147,11 +143,11 @@ impl Session {
 
     /// Runs a command line as far as it goes without waiting.
     pub(crate) fn begin(&mut self, argv: &[&[u8]]) -> Begun {
-        match commands::resolve(argv) {
-            Ok(spec) => self.run_resolved(spec, argv),
+        match commands::find(argv) {
+            Ok(spec) => self.begin_spec(spec, argv),
             Err(error) => {
-                let spec = commands::lookup(argv.first().unwrap_or(&&b""[..]));
-                Begun::Ready(self.reject(error, spec))
+                self.client.runs(None);
+                Begun::Ready(self.reject(error, None))
             }
         }
     }
@@ -161,6 +157,7 @@ impl Session {
         if spec.accepts(argv.len()) {
             self.run_resolved(spec, argv)
         } else {
+            self.client.runs(Some(spec));
             Begun::Ready(self.reject(spec.arity_error(), Some(spec)))
         }
     }
@@ -183,7 +180,7 @@ impl Session {
         if self.is_closing() {
             return Begun::Ready(Value::Error(CLOSED));
         }
-        self.client.runs(spec);
+        self.client.runs(Some(spec));
         if self.protocol == Protocol::Resp2 && !is_for_listeners(spec) && self.listens() {
             return Begun::Ready(self.reject(only_for_listeners(spec), Some(spec)));
         }
@@ -195,7 +192,10 @@ impl Session {
                 return Begun::Ready(self.reject(NOT_IN_MULTI, Some(spec)));
             }
             if !runs_at_once(spec) {
-                queue.push(spec, argv);
+                // Nothing of it will be run once a watched key has changed.
+                if !self.watches.are_touched() {
+                    queue.push(spec, argv);
+                }
                 self.client.set_queued(Some(queue.len()));
                 self.next_reply();
                 return Begun::Ready(Value::simple("QUEUED"));
@@ -230,7 +230,7 @@ impl Session {
 
     /// Moves what CLIENT REPLY has asked for on to the next command.
     fn next_reply(&mut self) {
-        self.before_reply = None;
+        self.client.set_before_reply(u64::MAX);
         self.wanted = match self.wanted {
             Wanted::On | Wanted::Skip => Wanted::On,
             Wanted::Off => Wanted::Off,
@@ -250,7 +250,6 @@ pub(super) fn runs_at_once(spec: &Spec) -> bool {
 
 impl Drop for Session {
     fn drop(&mut self) {
-        self.unsubscribe_all();
         self.unwatch_all();
         self.shared.leave(&self.client);
     }

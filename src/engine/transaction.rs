@@ -18,6 +18,8 @@ use crate::resp::{Protocol, ReplyDecoder, Value, encode};
 #[derive(Debug, Default)]
 pub(super) struct Queue {
     commands: Vec<Queued>,
+    /// How many commands there are, or were when it was aborted.
+    len: usize,
     /// Of memory that the commands hold.
     bytes: usize,
     aborted: bool,
@@ -37,11 +39,12 @@ impl Queue {
             let words: usize = argv.iter().map(|arg| size_of::<Bytes>() + arg.heap_size()).sum();
             self.bytes += size_of::<Queued>() + words;
             self.commands.push(Queued { spec, argv });
+            self.len += 1;
         }
     }
 
     pub(super) fn abort(&mut self) {
-        *self = Self { aborted: true, ..Self::default() };
+        *self = Self { aborted: true, len: self.len, ..Self::default() };
     }
 
     #[cfg(feature = "server")]
@@ -49,9 +52,9 @@ impl Queue {
         self.commands.iter().any(|queued| matches!(queued.spec.run, Run::Script(_)))
     }
 
-    /// Commands queued so far.
+    /// Commands queued so far, not counting those that came once it could no longer be run.
     pub(super) fn len(&self) -> usize {
-        self.commands.len()
+        self.len
     }
 }
 
@@ -65,6 +68,11 @@ pub(super) struct Watches {
 }
 
 impl Watches {
+    /// Whether a watched key has changed.
+    pub(super) fn are_touched(&self) -> bool {
+        self.flag.is_raised()
+    }
+
     /// Whether a watched key has changed, or has expired and is still to be removed.
     fn are_broken(&self, cx: &mut Cx<'_>) -> bool {
         self.flag.is_raised()
@@ -137,6 +145,7 @@ impl Session {
                     self.watches.keys.push((self.db, key));
                 }
             }
+            self.client.watches(Some(&self.watches.flag));
         }
         Ok(Value::OK)
     }
@@ -155,7 +164,15 @@ impl Session {
 
     /// Gives up all watches, as `UNWATCH` does.
     pub fn unwatch_all(&mut self) {
-        self.shared.release(std::mem::take(&mut self.watches));
+        let watches = self.take_watches();
+        self.shared.release(watches);
+    }
+
+    fn take_watches(&mut self) -> Watches {
+        if !self.watches.keys.is_empty() {
+            self.client.watches(None);
+        }
+        std::mem::take(&mut self.watches)
     }
 
     pub(super) fn exec(&mut self) -> Reply {
@@ -197,7 +214,7 @@ impl Session {
         } else if calls.iter().any(|(spec, _)| refused(spec)) {
             Err(NOT_IN_MULTI)
         } else {
-            calls.iter().for_each(|(spec, _)| self.client.runs(spec));
+            calls.iter().for_each(|(spec, _)| self.client.runs(Some(spec)));
             self.run_unbroken(calls)
         };
         self.unwatch_all();
@@ -209,7 +226,7 @@ impl Session {
     fn run_unbroken(&mut self, calls: &Calls<'_>) -> Result<Option<Replies>, WireError> {
         let shared = Arc::clone(&self.shared);
         // Taken out, so that an UNWATCH among the lines finds nothing to lock.
-        let watches = std::mem::take(&mut self.watches);
+        let watches = self.take_watches();
         let watched = watches.keys.iter().map(|(_, key)| &**key);
         let locked = calls.lock(&shared, watched, self.db, self.protocol);
         let mut cx = match locked {

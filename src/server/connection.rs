@@ -131,7 +131,11 @@ impl Connection {
         }
         let enough = self.out.len() + BATCH;
         if self.phase == Phase::Open {
-            self.deliver(usize::MAX);
+            // Counted before the look at the wait: what comes after its reply stays behind it.
+            let unread = self.session.unread();
+            if self.blocked.as_ref().is_none_or(|wait| wait.is_waiting()) {
+                self.deliver(unread);
+            }
         }
         while self.phase == Phase::Open && self.blocked.is_none() {
             if self.out.len() >= enough || self.waiting() >= self.limits.max_output {
@@ -150,13 +154,14 @@ impl Connection {
                     }
                     let begun = begin(&mut self.session, &argv);
                     drop(argv);
-                    self.deliver(self.session.messages_before_reply());
                     match begun {
-                        Begun::Ready(reply) if !self.push(&reply) => {
-                            self.phase = Phase::Cut;
-                            return true;
+                        Begun::Ready(reply) => {
+                            self.deliver(self.session.messages_before_reply());
+                            if !self.push(&reply) {
+                                self.phase = Phase::Cut;
+                                return true;
+                            }
                         }
-                        Begun::Ready(_) => {}
                         Begun::Blocked(wait) => self.blocked = Some(wait),
                     }
                     if self.session.is_closing() {
@@ -218,13 +223,14 @@ impl Connection {
             }
             reply = reply_of(&mut self.blocked), if blocked => {
                 self.blocked = None;
+                self.deliver(self.session.messages_before_reply());
                 // Killed by another client, or the reply is too long.
                 if self.session.is_closing() || !self.push(&reply) {
                     self.phase = Phase::Cut;
                 }
                 Ok(Ready::EMPTY)
             }
-            () = poll_fn(|cx| self.session.poll_unread(cx)), if room => {
+            () = poll_fn(|cx| self.session.poll_unread(cx, room)) => {
                 if self.session.is_closing() {
                     self.phase = Phase::Cut;
                 }
@@ -291,9 +297,10 @@ impl Connection {
     /// long one that would be too much.
     fn push(&mut self, reply: &Value) -> bool {
         // What a subscription changes is said to who wants no replies, too.
-        let is_told = matches!(reply, Value::Push(_) | Value::Several(_));
-        if self.session.is_silent() && !is_told {
-            return true;
+        let is_told = |reply: &Value| matches!(reply, Value::Push(_) | Value::Several(_));
+        if self.session.is_silent() && !is_told(reply) {
+            let Value::Array(replies) = reply else { return true };
+            return replies.iter().filter(|reply| is_told(reply)).all(|reply| self.push(reply));
         }
         let protocol = self.session.protocol();
         let len = encoded_len(reply, protocol);

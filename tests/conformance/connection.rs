@@ -341,6 +341,61 @@ fn without_id(value: Value) -> Value {
     }
 }
 
+#[test]
+fn client_list_shows_how_transactions_and_refused_commands_stand() {
+    in_both_protocols(|c| {
+        c.on(1).run("WATCH a b");
+        c.same_after("CLIENT LIST", lines);
+        c.run("SET a 1");
+        c.same_after("CLIENT LIST", lines);
+        // What is queued once a watched key has changed is not kept, nor counted.
+        for line in ["MULTI", "GET a", "GET b"] {
+            c.on(1).same(line);
+            c.same_after("CLIENT LIST", lines);
+        }
+        c.on(1).same("EXEC");
+        c.same_after("CLIENT LIST", lines);
+        // Nor what is queued after an error; what came before is.
+        for line in ["MULTI", "GET a", "GET", "GET b", "NoSuch", "GET b", "CLIENT NoSuch"] {
+            c.on(1).same(line);
+            c.same_after("CLIENT LIST", lines);
+        }
+        c.run("SET b 2");
+        c.on(1).same("EXEC");
+        for end in ["UNWATCH", "DISCARD", "RESET"] {
+            c.on(1).run("WATCH a");
+            c.run("SET a 1");
+            c.on(1).run("MULTI");
+            c.same_after("CLIENT LIST", lines);
+            c.on(1).run(end);
+            c.same_after("CLIENT LIST", lines);
+            c.on(1).run("DISCARD");
+        }
+        for line in ["NoSuch", "GET", "CLIENT NoSuch", "CLIENT", "CLIENT KILL", "''"] {
+            c.on(1).same(line);
+            c.same_after("CLIENT LIST", lines);
+        }
+    });
+}
+
+#[test]
+fn who_is_killed_is_gone_at_once() {
+    side_by_side(|c| {
+        c.on(1).run("SUBSCRIBE a");
+        c.on(2).run("PSUBSCRIBE *");
+        c.on(3).run("WATCH k");
+        c.same("PUBLISH a 1");
+        c.same("CLIENT KILL TYPE pubsub");
+        c.same("PUBLISH a 1");
+        c.same("PUBSUB NUMSUB a");
+        c.same("PUBSUB NUMPAT");
+        c.same("CLIENT KILL TYPE pubsub");
+        c.same_after("CLIENT LIST", lines);
+        c.same("CLIENT KILL TYPE normal");
+        c.same_after("CLIENT LIST", lines);
+    });
+}
+
 /// The lines of CLIENT LIST without what is a matter of sockets and memory.
 fn lines(value: Value) -> Value {
     const OWN: [&str; 15] = [

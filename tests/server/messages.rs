@@ -61,12 +61,52 @@ fn a_blocked_or_silent_client_hears_messages_too() {
     one.request(&["SUBSCRIBE", "b"]);
     let told = Value::Push(vec![Value::bulk("subscribe"), Value::bulk("b"), Value::Int(2)]);
     assert_eq!(one.read().value, told);
+    // So it is in a transaction, of whose reply it gets nothing else.
+    for line in [&["MULTI"][..], &["GET", "k"], &["SUBSCRIBE", "b"], &["PING"], &["EXEC"]] {
+        one.request(line);
+    }
+    assert_eq!(one.read().value, told);
     one.request(&["PUBLISH", "a", "own"]);
     assert_eq!(one.read().value, message("own"));
     one.request(&["PING"]);
     other.call(&["PUBLISH", "a", "2"]);
     assert_eq!(one.read().value, message("2"));
     assert_eq!(one.call(&["CLIENT", "REPLY", "ON"]).value, Value::OK);
+}
+
+#[test]
+fn what_was_published_before_a_blocked_client_was_served_comes_before_its_reply() {
+    let running = Running::new();
+    let (mut one, mut other) = (running.connect(), running.connect());
+    let id = one.call(&["CLIENT", "ID"]).value;
+    let Value::Int(id) = id else { panic!("{id:?} is no number") };
+    one.call(&["HELLO", "3"]);
+    one.call(&["SUBSCRIBE", "a"]);
+    let message =
+        |text: &str| Value::Push(vec!["message", "a", text].into_iter().map(Value::bulk).collect());
+    let served = Value::bulks(["k", "x"]);
+    let (m1, m2) = (message("1"), message("2"));
+    let unblock = format!("PUBLISH a 1\r\nCLIENT UNBLOCK {id}\r\nPUBLISH a 2\r\n");
+    let script = "EVAL \"redis.call('PUBLISH', 'a', 1) redis.call('RPUSH', 'k', 'x') \
+                  redis.call('PUBLISH', 'a', 2)\" 0\r\n";
+    let cases = [
+        // Who waits is served after the transaction or the script.
+        ("MULTI\r\nPUBLISH a 1\r\nRPUSH k x\r\nPUBLISH a 2\r\nEXEC\r\n", 5, [&m1, &m2, &served]),
+        (script, 1, [&m1, &m2, &served]),
+        ("PUBLISH a 1\r\nRPUSH k x\r\nPUBLISH a 2\r\n", 3, [&m1, &served, &m2]),
+        (&unblock, 3, [&m1, &Value::Nil, &m2]),
+    ];
+    for (lines, replies, expected) in cases {
+        for _ in 0..20 {
+            one.request(&["BLPOP", "k", "0"]);
+            until_blocked(&mut other, 1);
+            other.send(lines.as_bytes());
+            (0..replies).for_each(|_| drop(other.read()));
+            for next in expected {
+                assert_eq!(one.read().value, *next, "{lines}");
+            }
+        }
+    }
 }
 
 #[test]

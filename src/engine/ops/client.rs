@@ -97,6 +97,10 @@ fn kill_all(session: &Session, cx: &mut Cx<'_>, filter: &Filter<'_>) -> usize {
     clients.retain(|client| filter.takes(client, session.id()));
     for client in &clients {
         client.kill(&mut cx.db);
+        // Nobody shall see another that is gone; who kills itself is still to be answered.
+        if client.id != session.id() {
+            session.shared.leave(client);
+        }
     }
     clients.len()
 }

@@ -15,7 +15,7 @@ pub(super) fn subscribe(session: &mut Session, topic: Topic, argv: &[&[u8]]) -> 
     let mut replies = Vec::with_capacity(argv.len());
     for name in argv.iter().skip(1) {
         let before = session.shared.keyspace.subscribe(listener, topic, name);
-        session.before_reply.get_or_insert(before);
+        session.client.belongs_before_reply(before);
         replies.push(told(kind, Value::bulk(name), subscriptions(listener, topic)));
     }
     several(replies)
