@@ -23,8 +23,9 @@ pub(super) fn is_for(message: &[u8], id: &[u8]) -> bool {
     message.is_empty() || message == id
 }
 
-/// Waits for a bell, hung up with `hang` if it was not yet, and no longer than `time`; says whether
-/// it rang. Without one, because a connection is lost, it waits for the time alone.
+/// Waits for a bell, and from when it is hung up no longer than `time`; says whether it rang. It is
+/// hung up with `hang` unless it is already; without one, because a connection is lost, it waits
+/// for the time alone.
 pub(crate) async fn rung_within<B: Backend>(
     backend: &B,
     bell: &mut Option<B::Bell>,

@@ -155,7 +155,8 @@ impl Backend for Memory {
 
     async fn bell(&self, channel: &[u8], id: &[u8]) -> Result<MemoryBell> {
         let heard = self.subscribe(&[Topic::Channel(channel)]).await?;
-        Ok(MemoryBell { heard, id: Bytes::copy_from(id) })
+        let (memory, channel, id) = (self.clone(), channel.into(), id.into());
+        Ok(MemoryBell { memory, heard, channel, id })
     }
 
     #[inline]
@@ -240,15 +241,23 @@ impl Session for MemorySession {
 /// A bell of [`Memory`].
 #[derive(Debug)]
 pub struct MemoryBell {
+    memory: Memory,
     heard: MemorySubscription,
+    channel: Bytes,
     id: Bytes,
 }
 
 impl Bell for MemoryBell {
     async fn rung(&mut self) {
-        while let Ok(message) = self.heard.next().await {
-            if is_for(&message.payload, &self.id) {
-                return;
+        loop {
+            match self.heard.next().await {
+                Ok(message) if is_for(&message.payload, &self.id) => return,
+                Ok(_) => {}
+                // Disconnected: a ring may have been missed, so this is one.
+                Err(_) => {
+                    let again = self.memory.subscribe(&[Topic::Channel(&self.channel)]).await;
+                    return again.map_or((), |heard| self.heard = heard);
+                }
             }
         }
     }
