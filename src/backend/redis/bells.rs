@@ -11,16 +11,16 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use parking_lot::Mutex;
-use redis::{AsyncConnectionConfig, ProtocolVersion, PushInfo, PushKind};
+use redis::{PushInfo, PushKind};
 use tokio::sync::Notify;
 
 use super::Inner;
 use super::link::{Inside, Link};
-use super::subscription::read;
+use super::subscription::{connect, read, say};
+use crate::backend::Topic;
 use crate::backend::bell::{Bell, is_for};
 use crate::bytes::Bytes;
-use crate::error::{Error, Result};
-use crate::resp::Value;
+use crate::error::Result;
 
 /// The bells, and the connection that they hear by.
 #[derive(Debug, Default)]
@@ -83,20 +83,18 @@ impl Inner {
     async fn listen(self: &Arc<Self>, channel: &Bytes) -> Result<()> {
         let mut link = self.bells.link.lock().await;
         if let Some(link) = link.as_ref().filter(|link| link.is_open()) {
-            return self.say(link, "SUBSCRIBE", std::slice::from_ref(channel)).await;
+            return say(self, link, &[Topic::Channel(channel)], Topic::begin).await;
         }
         let hearing = Arc::downgrade(self);
-        let config = AsyncConnectionConfig::new().set_push_sender(move |push: PushInfo| {
+        let new = connect(self, move |push| {
             if let Some(inner) = hearing.upgrade() {
                 inner.bells.hear(push);
             }
-            Ok::<(), redis::aio::SendError>(())
         });
-        let settings = self.info.redis_settings().clone().set_protocol(ProtocolVersion::RESP3);
-        let info = self.info.clone().set_redis_settings(settings);
-        let new = Link::connect_with(&info, self.config.connect_timeout, config).await?;
+        let new = new.await?;
         let channels: Vec<Bytes> = self.bells.hung.lock().bells.keys().cloned().collect();
-        self.say(&new, "SUBSCRIBE", &channels).await?;
+        let topics: Vec<Topic<'_>> = channels.iter().map(|name| Topic::Channel(name)).collect();
+        say(self, &new, &topics, Topic::begin).await?;
         *link = Some(new);
         Ok(())
     }
@@ -107,22 +105,8 @@ impl Inner {
         let is_heard = self.bells.hung.lock().bells.contains_key(channel);
         if let Some(link) = link.as_ref().filter(|link| !is_heard && link.is_open()) {
             // If that fails the connection is lost, and the subscription with it.
-            let _ = self.say(link, "UNSUBSCRIBE", std::slice::from_ref(channel)).await;
+            let _ = say(self, link, &[Topic::Channel(channel)], Topic::end).await;
         }
-    }
-
-    async fn say(&self, link: &Link, name: &str, channels: &[Bytes]) -> Result<()> {
-        let mut packed = redis::Pipeline::with_capacity(channels.len());
-        for channel in channels {
-            packed.cmd(name).arg(&**channel);
-        }
-        self.counters.trip(channels.len());
-        let replies = link.send(&packed, self.config.reply_timeout).await?;
-        let refused = replies.into_iter().find_map(|reply| match reply {
-            Value::Error(error) => Some(Error::refused(&error)),
-            _ => None,
-        });
-        refused.map_or(Ok(()), Err)
     }
 }
 

@@ -98,39 +98,56 @@ pub(super) fn read(data: Vec<redis::Value>) -> Option<Message> {
     Some(Message { channel, pattern: words.next(), payload })
 }
 
+/// Opens a connection that speaks RESP3, whose pushes go to `hear`.
+pub(super) async fn connect(
+    inner: &Inner,
+    hear: impl Fn(PushInfo) + Send + Sync + 'static,
+) -> Result<Link> {
+    let config = AsyncConnectionConfig::new().set_push_sender(move |push| {
+        hear(push);
+        Ok::<(), redis::aio::SendError>(())
+    });
+    let settings = inner.info.redis_settings().clone().set_protocol(ProtocolVersion::RESP3);
+    let info: ConnectionInfo = inner.info.clone().set_redis_settings(settings);
+    Link::connect_with(&info, inner.config.connect_timeout, config).await
+}
+
+/// Sends a line for each topic: so each has one reply.
+pub(super) async fn say<'t>(
+    inner: &Inner,
+    link: &Link,
+    topics: &[Topic<'t>],
+    line: Line<'t>,
+) -> Result<()> {
+    if topics.is_empty() {
+        return Ok(());
+    }
+    let mut packed = redis::Pipeline::with_capacity(topics.len());
+    for topic in topics {
+        let (spec, name) = line(*topic);
+        packed.cmd(spec.name).arg(name);
+    }
+    inner.counters.trip(topics.len());
+    let replies = link.send(&packed, inner.config.reply_timeout).await?;
+    let refused = replies.into_iter().find_map(|reply| match reply {
+        Value::Error(error) => Some(Error::refused(&error)),
+        _ => None,
+    });
+    refused.map_or(Ok(()), Err)
+}
+
 impl RedisSubscription {
     pub(super) async fn open(inner: Arc<Inner>, topics: &[Topic<'_>]) -> Result<Self> {
         let inbox = Arc::new(Inbox::default());
         let taking = Arc::clone(&inbox);
-        let config = AsyncConnectionConfig::new().set_push_sender(move |push| {
-            taking.take_in(push);
-            Ok::<(), redis::aio::SendError>(())
-        });
-        let settings = inner.info.redis_settings().clone().set_protocol(ProtocolVersion::RESP3);
-        let info: ConnectionInfo = inner.info.clone().set_redis_settings(settings);
-        let link = Link::connect_with(&info, inner.config.connect_timeout, config).await?;
+        let link = connect(&inner, move |push| taking.take_in(push)).await?;
         let this = Self { inner, link, inbox };
         this.change(topics, Topic::begin).await?;
         Ok(this)
     }
 
-    /// Sends a command for each topic: so each has one reply.
     async fn change<'t>(&self, topics: &[Topic<'t>], line: Line<'t>) -> Result<()> {
-        if topics.is_empty() {
-            return Ok(());
-        }
-        let mut packed = redis::Pipeline::with_capacity(topics.len());
-        for topic in topics {
-            let (spec, name) = line(*topic);
-            packed.cmd(spec.name).arg(name);
-        }
-        self.inner.counters.trip(topics.len());
-        let replies = self.link.send(&packed, self.inner.config.reply_timeout).await?;
-        let refused = replies.into_iter().find_map(|reply| match reply {
-            Value::Error(error) => Some(Error::refused(&error)),
-            _ => None,
-        });
-        refused.map_or(Ok(()), Err)
+        say(&self.inner, &self.link, topics, line).await
     }
 }
 
