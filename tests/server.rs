@@ -536,6 +536,22 @@ fn a_script_that_does_not_end_is_killed_by_another_client() {
     }
 }
 
+#[test]
+fn a_transaction_that_wants_no_replies_is_not_answered() {
+    let lines = b"MULTI\r\nPING\r\nCLIENT REPLY OFF\r\nPING\r\nEXEC\r\nCLIENT REPLY ON\r\n";
+    let queued = "+OK\r\n+QUEUED\r\n+QUEUED\r\n+QUEUED\r\n";
+    let answered = |wire: &mut Wire, expected: &str| {
+        wire.send(lines);
+        wire.send(b"QUIT\r\n");
+        assert_eq!(String::from_utf8_lossy(&wire.read_to_end()), expected);
+    };
+    answered(&mut Running::new().connect(), &format!("{queued}+OK\r\n+OK\r\n"));
+    if let Some(real) = real_redis(Timestamp::from_secs(1_700_000_000)) {
+        // Three replies are announced, and two of those that follow are taken for them.
+        answered(&mut real.connect(), &format!("{queued}*3\r\n+PONG\r\n+OK\r\n+OK\r\n"));
+    }
+}
+
 /// How many clients are blocked.
 fn blocked_clients(wire: &mut Wire) -> usize {
     let info = wire.call(&["INFO", "clients"]).value;
