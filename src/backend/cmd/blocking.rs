@@ -12,12 +12,11 @@ use crate::commands::{Spec, blocking};
 /// Seconds, as the server wants them: 0 is for ever there.
 fn timeout(patience: Option<Duration>) -> Arg<'static> {
     let Some(patience) = patience else { return Arg::from(0_i64) };
-    // More than the server takes is for ever, too.
-    let ms = i64::try_from(patience.as_millis()).unwrap_or(0).clamp(1, MOST_MS);
+    let ms = i64::try_from(patience.as_millis()).unwrap_or(MOST_MS).clamp(1, MOST_MS);
     Arg::from(Bytes::from(format!("{}.{:03}", ms / 1_000, ms % 1_000).as_str()))
 }
 
-/// A thousand years.
+/// The longest wait, a thousand years: the server takes no number without end.
 const MOST_MS: i64 = 1_000 * 365 * 86_400 * 1_000;
 
 fn pop<'a, T>(
@@ -85,7 +84,7 @@ mod tests {
             let cmd: Cmd<'_, Option<(Bytes, Bytes)>> = blpop([&b"k"[..]], patience);
             format!("{:?}", cmd.arguments()[1])
         };
-        assert_eq!(word(None), "0");
+        assert_eq!(word(None), r#""0""#);
         assert_eq!(word(Some(Duration::ZERO)), r#""0.001""#);
         assert_eq!(word(Some(Duration::from_nanos(1))), r#""0.001""#);
         assert_eq!(word(Some(Duration::from_millis(1_050))), r#""1.050""#);
