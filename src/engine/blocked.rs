@@ -77,6 +77,7 @@ impl Wait {
     }
 
     /// Whether it is neither served nor over.
+    #[cfg(feature = "server")]
     pub(crate) fn is_waiting(&self) -> bool {
         self.waiter.is_waiting()
     }
