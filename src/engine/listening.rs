@@ -65,6 +65,7 @@ impl Session {
     }
 
     /// How many messages have not been read.
+    #[cfg(feature = "server")]
     pub(crate) fn unread(&self) -> usize {
         self.client.listener().map_or(0, |listener| listener.unread_until(u64::MAX))
     }
