@@ -10,6 +10,7 @@ use criterion::measurement::WallTime;
 use criterion::{
     BatchSize, BenchmarkGroup, Criterion, Throughput, criterion_group, criterion_main,
 };
+use stockroom::Stopwatch;
 use stockroom::backend::{Backend, Memory, Wait, cmd};
 use stockroom::shop::flash_sale::MAX_UNITS;
 use stockroom::shop::{Cart, DelayedQueue, FlashSale, Keys, Lease, Lock, Semaphore, Sessions};
@@ -38,6 +39,9 @@ fn measure<B: Backend>(c: &mut Criterion, name: &str, backend: &B) {
             sessions.touch(&token, b"user", Some(&item)).wait()
         });
     });
+    group.bench_function("touch, 32 clients at once", |b| {
+        b.iter_custom(|times| at_once(&sessions, times));
+    });
     group.bench_function("touch without an item", |b| {
         b.iter(|| sessions.touch(&next().0, b"user", None).wait());
     });
@@ -56,6 +60,25 @@ fn measure<B: Backend>(c: &mut Criterion, name: &str, backend: &B) {
         by_script(&mut group, backend);
     }
     group.finish();
+}
+
+/// How long so many touches take, spread over clients that each wait for their own.
+fn at_once<B: Backend>(sessions: &Sessions<B>, times: u64) -> Duration {
+    const CLIENTS: u64 = 32;
+    let watch = Stopwatch::start();
+    std::thread::scope(|scope| {
+        for client in 0..CLIENTS {
+            scope.spawn(move || {
+                for n in (client..times).step_by(CLIENTS as usize) {
+                    let token = (n.wrapping_mul(0x9e37_79b9_7f4a_7c15) % TOKENS).to_string();
+                    let item = (n % ITEMS).to_string();
+                    let touched = sessions.touch(token.as_bytes(), b"user", Some(item.as_bytes()));
+                    touched.wait().expect("a touch");
+                }
+            });
+        }
+    });
+    watch.elapsed()
 }
 
 /// What runs as scripts: each a round trip or a few.
