@@ -53,8 +53,7 @@ fn giving_up_all_tells_each_in_some_order() {
         };
         assert_eq!(names(&ours.bytes).len(), 3);
         if let Some(real) = real {
-            // The replies that follow the first are read here.
-            assert!(names(&ours.bytes).contains(&names(&real.bytes)[0]));
+            assert_eq!(names(&ours.bytes), names(&real.bytes));
         }
     });
 }
@@ -116,8 +115,6 @@ fn each_matching_pattern_brings_the_message() {
         p.check("PUBLISH a* m", b":3\r\n");
         p.same(argv!["PUBLISH", "", "m"]); // which no pattern matches
         p.same("PUBSUB NUMPAT");
-        let session = c.run_ours("PING"); // and with it what the engine has to say
-        assert!(!session.is_error());
     });
 }
 
@@ -320,17 +317,6 @@ fn clients_and_info_show_who_listens() {
         c.closes();
         p.same("PUBSUB NUMSUB a");
         p.same("PUBSUB NUMPAT");
-    });
-}
-
-#[test]
-fn messages_come_also_to_who_wants_no_replies() {
-    side_by_side(|c| {
-        c.on(2).hello3();
-        c.on(2).same("SUBSCRIBE a");
-        let p = publisher(c);
-        p.check("PUBLISH a x", b":1\r\n");
-        c.on(2).hears();
     });
 }
 
