@@ -90,15 +90,26 @@ impl Peers {
         self.clients = (0..CONNECTIONS).map(client).collect();
     }
 
-    /// Whether a step can be done: the client is not blocked, and what it sends does not make
-    /// several keys ready in the order of a hash table, as SWAPDB may.
+    /// Whether a step can be done: the client is not blocked, and what it sends neither makes
+    /// several keys ready in the order of a hash table, as SWAPDB may, nor publishes in a
+    /// transaction to who subscribes in it.
     pub(crate) fn can_do(&self, step: &Step) -> bool {
         let Step::Call { connection, line } = step else { return true };
         let client = &self.clients[*connection];
         let swaps = |line: &Line| line.iter().any(|word| word.eq_ignore_ascii_case(b"SWAPDB"));
         let runs_queue = line[0].eq_ignore_ascii_case(b"EXEC");
         let swaps = swaps(line) || runs_queue && client.queued.iter().any(swaps);
-        client.blocked.is_none() && !(swaps && self.clients.iter().any(|c| c.blocked.is_some()))
+        // What a transaction publishes to channels that it has itself subscribed to comes in the
+        // middle of its reply in Redis, and after it here.
+        let subscribes = |line: &Line| line[0].to_ascii_uppercase().ends_with(b"SUBSCRIBE");
+        let publishes = |line: &Line| {
+            let name = line[0].to_ascii_uppercase();
+            name.ends_with(b"PUBLISH") || name.starts_with(b"EVAL")
+        };
+        let to_itself = subscribes(line) && client.queued.iter().any(publishes)
+            || publishes(line) && client.queued.iter().any(subscribes);
+        let others_wait = self.clients.iter().any(|client| client.blocked.is_some());
+        client.blocked.is_none() && !(swaps && others_wait) && !to_itself
     }
 
     /// Does a step on both sides.
